@@ -1,0 +1,19 @@
+import { ModelyardError } from './errors.ts'
+
+/** Calls `listener` when the signal fires (at once when it already has). The returned function takes the listener off again. */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
+  if (signal === undefined) return () => undefined
+  if (signal.aborted) {
+    listener()
+    return () => undefined
+  }
+  signal.addEventListener('abort', listener, { once: true })
+  return () => signal.removeEventListener('abort', listener)
+}
+
+/** The reason of an aborted signal as a {@link ModelyardError}; foreign reasons become code `aborted`. */
+export function abortError(signal: AbortSignal | undefined): ModelyardError {
+  const reason: unknown = signal?.reason
+  if (reason instanceof ModelyardError) return reason
+  return new ModelyardError('aborted', 'The request was aborted.', { cause: reason })
+}

@@ -1,0 +1,94 @@
+/** A timer that can be given up. Cancelling twice, or after it fired, is harmless. */
+export interface Timer {
+  cancel(): void
+}
+
+/** Time is read and waited for through this interface only, so that tests decide what time it is. */
+export interface Clock {
+  /** Milliseconds on the monotonic clock: for deadlines and durations. Unaffected by changes of the wall clock. */
+  now(): number
+  /** Milliseconds since 1970: for records that people read. Never for deadlines. */
+  wallTime(): number
+  /** Calls back once after `milliseconds`. The timer does not keep the process alive. */
+  setTimer(milliseconds: number, callback: () => void): Timer
+}
+
+export class SystemClock implements Clock {
+  now(): number {
+    return performance.now()
+  }
+
+  wallTime(): number {
+    return Date.now()
+  }
+
+  setTimer(milliseconds: number, callback: () => void): Timer {
+    const handle = setTimeout(callback, Math.max(0, milliseconds))
+    handle.unref()
+    return { cancel: () => clearTimeout(handle) }
+  }
+}
+
+interface ManualTimer {
+  due: number
+  callback: () => void
+}
+
+/** A clock that stands still until a test moves it; timers fire in order of their due time. */
+export class ManualClock implements Clock {
+  #now: number
+  readonly #timers = new Set<ManualTimer>()
+
+  constructor(start = 0) {
+    this.#now = start
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  wallTime(): number {
+    return this.#now
+  }
+
+  setTimer(milliseconds: number, callback: () => void): Timer {
+    const timer = { due: this.#now + Math.max(0, milliseconds), callback }
+    this.#timers.add(timer)
+    return { cancel: () => this.#timers.delete(timer) }
+  }
+
+  /** Moves time forward, firing what falls due on the way. */
+  advance(milliseconds: number): void {
+    const end = this.#now + milliseconds
+    for (let next = this.#nextDue(end); next !== undefined; next = this.#nextDue(end)) {
+      this.#now = Math.max(this.#now, next.due)
+      this.#timers.delete(next)
+      next.callback()
+    }
+    this.#now = end
+  }
+
+  #nextDue(end: number): ManualTimer | undefined {
+    let first: ManualTimer | undefined
+    for (const timer of this.#timers) {
+      if (timer.due <= end && (first === undefined || timer.due < first.due)) first = timer
+    }
+    return first
+  }
+}
+
+/** Resolves after `milliseconds`, or rejects with the signal's reason as soon as it fires. Leaves no listener behind. */
+export async function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => {
+      timer.cancel()
+      reject(signal?.reason as Error)
+    }
+    const timer = clock.setTimer(milliseconds, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}

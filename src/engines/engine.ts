@@ -1,0 +1,150 @@
+import type { Footprint, HostReading, MeasuredFootprint, MemoryDomain } from '../host/memory.ts'
+import type { ModelFacts } from '../models/model-facts.ts'
+import type { ModelSpec } from '../models/model-spec.ts'
+import type { PartStream } from '../tasks/part.ts'
+import type { Task, TaskKind } from '../tasks/task.ts'
+
+/** Whether an engine can be used here, and if not, the one thing to do about it. */
+export type Availability =
+  | { available: true; version: string; details?: Record<string, unknown> }
+  | { available: false; reason: string; remedy: string }
+
+/**
+ * What an engine can do beyond plain text, each false unless it says otherwise. A task that needs what is false is refused with
+ * `unsupported` before anything is loaded.
+ */
+export interface EngineCapabilities {
+  tasks: readonly TaskKind[]
+  tools: boolean
+  /** JSON object, JSON Schema and GBNF are each a form of it. */
+  structuredOutput: boolean
+  logprobs: boolean
+  reasoning: boolean
+  images: boolean
+  audio: boolean
+  /** A last assistant message is continued. */
+  prefill: boolean
+  infill: boolean
+  /** Prompts and embeddings given as token ids. */
+  tokenInput: boolean
+  echo: boolean
+  logitBias: boolean
+  grammar: boolean
+}
+
+/** Facts about this machine that a plan depends on. */
+export interface HostFacts {
+  cores: number
+  memory: HostReading
+}
+
+/** Mapped weights that several instances share: charged once per key (R4). */
+export interface SharedWeights {
+  key: string
+  domain: MemoryDomain
+  bytes: number
+}
+
+/**
+ * How a model will be loaded. Plain data: it crosses process borders. Two plans with one `key` are the same load.
+ */
+export interface LoadPlan {
+  engine: string
+  model: string
+  /** Content of everything that decides what is loaded: a hash. Estimates are corrected by what was measured under this key. */
+  key: string
+  /** Tokens each slot can hold, prompt and answer together. */
+  contextSize: number
+  slots: number
+  /** Threads in use while at least one slot runs (R17); 0 for engines that use none of ours. */
+  threads: number
+  /** Estimate, weights included. */
+  footprint: Footprint
+  /** The part of `footprint` that is mapped from a file, if any. */
+  sharedWeights?: SharedWeights
+  /** Weights in bytes: what the load deadline scales with (M10). */
+  loadBytes: number
+  capabilities: EngineCapabilities
+  spec: ModelSpec
+  facts: ModelFacts
+}
+
+export interface RunOptions {
+  /** Index of the slot the lease gave, 0 ≤ slot < plan.slots. */
+  slot: number
+  /** Fingerprint blocks the pool expects to be reusable. 0 = the slot is cleared first; otherwise the engine keeps exactly the tokens that agree (R3, F1). */
+  keptPrefix: number
+  signal: AbortSignal
+}
+
+/** How a loaded model ended on its own or on request. */
+export interface ExitReport {
+  /** True when `unload()` was asked for. */
+  expected: boolean
+  reason: string
+  /** Last log lines of a worker, newest last, at most 40. */
+  logTail: string[]
+}
+
+/** A model in memory. Its methods may be called at any time; after the exit they reject with `worker_exited`. */
+export interface LoadedModel {
+  readonly plan: LoadPlan
+  /** Operating-system process that holds it; absent when in-process. */
+  readonly pid?: number
+  /**
+   * Runs a task on a slot; the caller holds that slot alone. Throws before the first part for everything that is wrong with the task.
+   * An aborted signal ends it within 250 ms, in prefill too, by throwing the signal's reason; the slot is usable at once.
+   */
+  run(task: Task, options: RunOptions): PartStream
+  /** Exact prompt tokens of the task as this model would see it. */
+  countTokens(task: Task, signal?: AbortSignal): Promise<number>
+  /** One real token (or vector): only then is the model ready (R12). */
+  warmUp(signal: AbortSignal): Promise<void>
+  /** What it really holds now. */
+  memory(): Promise<MeasuredFootprint>
+  /** Resolves when the engine's loop is alive. */
+  ping(signal?: AbortSignal): Promise<void>
+  /** Monotonic milliseconds of the last token or prefill movement, on the pool's clock; undefined before the first. */
+  readonly lastProgress?: number
+  /** Writes the slot's context to a file. @returns tokens and bytes written */
+  saveSlot?(slot: number, path: string): Promise<{ tokens: number; bytes: number }>
+  /** Reads it back; false when the file does not fit this model in any way. */
+  restoreSlot?(slot: number, path: string): Promise<boolean>
+  /** Settles, never rejects, when the model is gone from memory and its process (if any) has exited. */
+  readonly exited: Promise<ExitReport>
+  /** Graceful first, then by force; resolves when `exited` has. Calling it twice is harmless. */
+  unload(): Promise<void>
+}
+
+export type LoadProgress =
+  | { stage: 'starting' }
+  /** 0…1; may never reach 1 */
+  | { stage: 'loading'; fraction: number }
+  | { stage: 'preparing' }
+
+export interface LoadOptions {
+  signal: AbortSignal
+  onProgress: (progress: LoadProgress) => void
+}
+
+/** Why a load failed (R11). Carried in `ModelyardError.details.failure`. */
+export type LoadFailureClass =
+  | 'out_of_memory'
+  | 'bad_file'
+  | 'bad_option'
+  | 'missing_engine'
+  | 'port'
+  | 'timeout'
+  | 'crash'
+  | 'aborted'
+
+/** A kind of runtime. One folder each; `pool/` knows nothing of engines but this file. */
+export interface Engine {
+  readonly name: string
+  readonly capabilities: EngineCapabilities
+  detect(): Promise<Availability>
+  /** Pure. @throws ModelyardError `unsupported`, `config_invalid` for what this engine cannot load */
+  plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan
+  /** @throws ModelyardError `model_load_failed` (details.failure), `engine_missing`, `aborted`; nothing stays in memory then */
+  load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel>
+}

@@ -1,0 +1,40 @@
+/** What inspecting a model's files found. Plain data; nothing here is trusted by an engine without its own checks. */
+export interface ModelFacts {
+  format: 'gguf' | 'none'
+  /** Absolute path of the file the engine opens; absent for engines without weights. */
+  path?: string
+  /** Bytes of all files of the model. */
+  fileSize: number
+  /** Identity of the content, cheap to compute: sha256 where known, else device:inode:size:mtime. Two models with one identity share their mapped pages. */
+  contentId: string
+  /** What the model is for, judged from the header. */
+  purpose: 'generation' | 'embedding' | 'rerank'
+  gguf?: GgufFacts
+}
+
+export interface GgufFacts {
+  architecture: string
+  name?: string
+  fileType?: string
+  parameterCount: number
+  /** Bytes of all tensors as stored. */
+  tensorBytes: number
+  /** Bytes of tensors whose quantisation the CPU backend repacks into private memory (Q4_0, …). */
+  repackedBytes: number
+  layers: number
+  /** Context the model was trained for. */
+  contextLength: number
+  embeddingLength: number
+  feedForwardLength: number
+  heads: number
+  /** Per layer, so that architectures with differing layers are counted right. */
+  kvHeads: number[]
+  keyLength: number
+  valueLength: number
+  vocabularySize: number
+  slidingWindow?: number
+  experts?: number
+  tokenizer: { model: string; pre?: string; addBos: boolean; bosToken?: string; eosToken?: string }
+  chatTemplate?: string
+  pooling?: 'none' | 'mean' | 'cls' | 'last' | 'rank'
+}

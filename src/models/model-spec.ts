@@ -1,0 +1,47 @@
+/** What configuration says about one model, after validation: durations in milliseconds, sizes in bytes, defaults filled in. */
+export interface ModelSpec {
+  /** Letters, digits, `_ - . : /`. */
+  id: string
+  /** Where the weights come from: a path, `hf:org/repo[:quant][/file][@revision]`, an https URL, `pip:package/file` or a catalog name. Absent for engines without weights. */
+  source?: string
+  /** Name of the engine; absent = chosen by the file's format. */
+  engine?: string
+  /** Tokens per slot; absent = what the model was trained for, at most 8,192 (`engines` cap it further). */
+  context?: number
+  slots: number
+  minInstances: number
+  maxInstances: number
+  /** Idle milliseconds until unload; 0 = at release, −1 = never. */
+  keepAlive: number
+  pinned: boolean | 'soft'
+  prepare: 'blocking' | 'background' | 'on-demand'
+  isolation: 'worker' | 'none'
+  device: DeviceOptions
+  aliases: string[]
+  /** Used where a request leaves a value out. */
+  defaults: ModelDefaults
+  /** A text used when the request has no system message; `""` suppresses the template's own default text; absent = the template decides. */
+  system?: string
+  /** Options only the named engine knows (`scripted`: memory, loadTime, script); validated by that engine's own schema. */
+  engineOptions: Record<string, unknown>
+}
+
+export interface DeviceOptions {
+  gpu: boolean | 'auto' | string
+  gpuLayers?: number
+  /** Threads of one instance; absent = cores − 1, at least 1 (R17). */
+  threads?: number
+  memoryLock: boolean
+}
+
+export interface ModelDefaults {
+  temperature?: number
+  topP?: number
+  topK?: number
+  minP?: number
+  seed?: number
+  maxTokens?: number
+  repeatPenalty?: number
+  presencePenalty?: number
+  frequencyPenalty?: number
+}

@@ -1,0 +1,41 @@
+import type { LoadedModel } from '../engines/engine.ts'
+import type { Fingerprint } from '../tasks/fingerprint.ts'
+import type { PartStream } from '../tasks/part.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Priority } from './limits.ts'
+
+export interface AcquireRequest {
+  /** Id of a declared model. */
+  model: string
+  /** Chain of the request's beginning; absent or empty = nothing to reuse. */
+  fingerprint?: Fingerprint
+  /** Default `normal`. */
+  priority?: Priority
+  /** Aborting at any moment leaves nothing behind: no ticket, no slot, no load nobody waits for. */
+  signal?: AbortSignal
+  /** Most milliseconds to wait for the lease; then `timeout`. Absent = no limit. */
+  timeout?: number
+  /** Overrides the model's keepAlive from this lease's release on, in milliseconds. */
+  keepAlive?: number
+}
+
+/** The right to use one slot of one instance until released. Disposable; releasing twice is harmless (F9). */
+export interface Lease extends AsyncDisposable {
+  readonly id: string
+  readonly model: string
+  /** For example `smollm2#3`. */
+  readonly instance: string
+  readonly slot: number
+  readonly keptPrefix: number
+  /** Milliseconds spent in the queue, of them `load` waiting for a load. */
+  readonly waited: { queue: number; load: number }
+  /** Why this slot, in a sentence with numbers (R19). */
+  readonly reason: string
+  readonly loaded: LoadedModel
+  /** Fires with a ModelyardError when the instance dies (`worker_exited`) or the run is cut (`run_cut`, `shutting_down`). */
+  readonly signal: AbortSignal
+  /** Runs a task on this slot, ended by the lease's own signal and the given one. */
+  run(task: Task, options?: { signal?: AbortSignal }): PartStream
+  /** Gives the slot back. `fingerprint` is the chain of what it holds now; absent = unknown, the next user starts clean (F11). */
+  release(outcome?: { fingerprint?: Fingerprint }): void
+}

@@ -1,0 +1,34 @@
+import type { MemoryDomain } from '../host/memory.ts'
+
+/** Interactive before normal before background; within one, arrival order. */
+export type Priority = 'interactive' | 'normal' | 'background'
+
+/** Everything the policy is bound by; may change while running. Bytes and milliseconds. */
+export interface PoolLimits {
+  /** Budget per domain; a domain that is absent has none and nothing may be loaded there. */
+  memory: Partial<Record<MemoryDomain, { budget: number; absolute: number }>>
+  /** Bytes of the host that must stay free after a load (R5). */
+  headroom: number
+  /** Milliseconds to wait for the host's memory to come free before a refusal (R5). */
+  memoryGrace: number
+  maxLargeModels: number
+  /** Models whose footprint is below this are not counted as large. */
+  smallModel: number
+  /** Runs at once over all models (P4). */
+  concurrency: number
+  /** Tickets that may wait, in all and per model (R2). */
+  queue: number
+  queuePerModel: number
+  /** Threads that active instances may use together (R17). */
+  threads: number
+  /** R9 */
+  swapPatience: number
+  /** Milliseconds a run may go on after an operator's unload or a stop. */
+  drainTimeout: number
+  /** Milliseconds a freshly loaded instance is safe from eviction. */
+  minimumResidency: number
+  /** First delay and cap of the exponential backoff after failed loads (R11). */
+  backoff: { first: number; most: number }
+  /** Load deadline: `base` + `perGiB` × weights; starts again with each sign of progress (M10). */
+  loadDeadline: { base: number; perGiB: number }
+}

@@ -1,0 +1,12 @@
+import type { LoadPlan } from '../engines/engine.ts'
+
+/** What the pool must know of a model to place it. Declared again when configuration or files change. */
+export interface PoolModel {
+  id: string
+  plan: LoadPlan
+  minInstances: number
+  maxInstances: number
+  /** Milliseconds idle until unload; 0 = at release, −1 = never. */
+  keepAlive: number
+  pinned: boolean | 'soft'
+}

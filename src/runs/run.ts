@@ -1,0 +1,39 @@
+import type { PartStream } from '../tasks/part.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Priority } from '../pool/limits.ts'
+
+/** A task on its way, from any dialect or from the library. */
+export interface RunRequest {
+  /** As the client wrote it: id, alias or a dialect's own habit. */
+  model: string
+  task: Task
+  signal?: AbortSignal
+  priority?: Priority
+  /** Milliseconds; overrides the model's keepAlive from this run on. */
+  keepAlive?: number
+  /** Milliseconds for the whole run; then it ends with `timeout`. */
+  timeout?: number
+  /** A conversation's name, given by clients that have one; guides placement only. */
+  session?: string
+}
+
+/** Filled in as the run goes; everything is known when the first part (`started`) has come. */
+export interface RunInfo {
+  id: string
+  /** Id of the model that answers. */
+  model: string
+  instance?: string
+  slot?: number
+  queueMs: number
+  loadMs: number
+  promptTokens: number
+  cachedTokens: number
+  /** Why this slot (R19). */
+  placement?: string
+}
+
+/** One execution of a task. Iterate `parts` to the end, or call its `return()`: both give the slot back. */
+export interface Run {
+  readonly info: RunInfo
+  readonly parts: PartStream
+}

@@ -1,0 +1,37 @@
+import type { EngineTimings, Usage } from './usage.ts'
+
+export interface TokenLogprob {
+  text: string
+  bytes: number[]
+  logprob: number
+  top: { text: string; bytes: number[]; logprob: number }[]
+}
+
+/** What streams out of a run, in order: one `started`, then text, reasoning, tool calls or vectors. */
+export type Part =
+  /** The prompt is evaluated, generation begins: all checks that could refuse the task are behind us. */
+  | { type: 'started'; promptTokens: number; cachedTokens: number }
+  | { type: 'text'; text: string; logprobs?: TokenLogprob[] }
+  | { type: 'reasoning'; text: string }
+  | { type: 'tool-call'; index: number; id: string; name: string }
+  | { type: 'tool-call-arguments'; index: number; text: string }
+  | { type: 'vector'; index: number; vector: Float32Array }
+
+export type FinishReason =
+  | 'stop' // the model ended its turn
+  | 'stop-sequence' // one of the task's stop strings came; Result.stopSequence names it
+  | 'length' // maxTokens or the context's end
+  | 'tool-calls'
+  | 'abort' // library calls only: the signal fired, what came until then stands
+  | 'timeout' // likewise
+
+/** How a run ended. A stream without one is broken, never complete (R12). */
+export interface Result {
+  finishReason: FinishReason
+  stopSequence?: string
+  usage: Usage
+  timings: EngineTimings
+}
+
+/** A running task: yields parts, returns the result, throws a ModelyardError. Breaking out cancels the work. */
+export type PartStream = AsyncGenerator<Part, Result, void>
