@@ -1,6 +1,6 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     reporters: ['default', './test/reporter/closing-line.ts'],
     pool: 'forks',
@@ -23,3 +23,4 @@ export default defineConfig({
     ],
   },
 })
+export default config

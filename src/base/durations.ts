@@ -8,7 +8,7 @@ const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000,
  */
 export function parseDuration(value: number | string): number {
   const text = String(value).trim()
-  if (/^-/.test(text) && /^-\d+(\.\d+)?([a-z]+)?$/i.test(text)) return -1
+  if (/^-\d+(\.\d+)?[a-z]*$/i.test(text)) return -1
   if (/^\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000)
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gi)]
   if (parts.length === 0 || parts.map((part) => part[0]).join('') !== text) {

@@ -27,7 +27,8 @@ export interface ModelSpec {
 }
 
 export interface DeviceOptions {
-  gpu: boolean | 'auto' | string
+  /** `"auto"`, a backend (`cuda`, `vulkan`, `metal`) or a device name (P8). */
+  gpu: boolean | string
   gpuLayers?: number
   /** Threads of one instance; absent = cores − 1, at least 1 (R17). */
   threads?: number

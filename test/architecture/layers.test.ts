@@ -93,7 +93,9 @@ describe('architecture', () => {
 
   it('has no import cycle, type imports included', () => {
     const cycles = modules.flatMap((module) =>
-      module.dependencies.filter((dependency) => dependency.circular).map(({ resolved }) => `${module.source} → ${resolved}`),
+      module.dependencies
+        .filter((dependency) => dependency.circular)
+        .map(({ resolved }) => `${module.source} → ${resolved}`),
     )
     expect(cycles).toEqual([])
   })
@@ -113,11 +115,15 @@ describe('architecture', () => {
   })
 
   it('keeps the policy pure: no node modules, no async, no clock', () => {
-    const policy = modules.filter(({ source }) => source.startsWith('src/pool/policy/') && !source.endsWith('.test.ts'))
+    const policy = modules.filter(
+      ({ source }) => source.startsWith('src/pool/policy/') && !source.endsWith('.test.ts'),
+    )
     const impure = policy.filter(
       ({ source, dependencies }) =>
         dependencies.some(({ coreModule }) => coreModule) ||
-        /\basync\b|\bDate\b|\bPromise\b|Math\.random|performance\./.test(readFileSync(join(ROOT, source), 'utf8')),
+        /\basync\b|\bDate\b|\bPromise\b|Math\.random|performance\./.test(
+          readFileSync(join(ROOT, source), 'utf8'),
+        ),
     )
     expect(policy.length).toBeGreaterThan(0)
     expect(impure.map(({ source }) => source)).toEqual([])
@@ -126,7 +132,9 @@ describe('architecture', () => {
   it.each(ONLY_IN)('$why', ({ what, where }) => {
     const breaches = sourceFiles(join(ROOT, 'src'))
       .filter((file) => !file.endsWith('.test.ts') && !where.test(file))
-      .filter((file) => what.test(readFileSync(join(ROOT, file), 'utf8').replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '')))
+      .filter((file) =>
+        what.test(readFileSync(join(ROOT, file), 'utf8').replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '')),
+      )
     expect(breaches).toEqual([])
   })
 })
