@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import type { Task } from '../tasks/task.ts'
+
+const MOST_REMEMBERED = 256
+
+/**
+ * Remembers which requests ended a worker, so that one which did so twice is refused instead of taking the model down again and again
+ * (P16). Only crashes under a run that had its instance to itself count: a neighbour's fault is not held against anyone.
+ */
+export class CrashRecord {
+  readonly #crashes = new Map<string, number>()
+  readonly #active = new Map<string, number>()
+
+  runStarted(instance: string): void {
+    this.#active.set(instance, (this.#active.get(instance) ?? 0) + 1)
+  }
+
+  runEnded(instance: string): void {
+    const left = (this.#active.get(instance) ?? 1) - 1
+    if (left <= 0) this.#active.delete(instance)
+    else this.#active.set(instance, left)
+  }
+
+  /** Call before {@link runEnded}. */
+  workerDied(instance: string, model: string, task: Task): void {
+    if ((this.#active.get(instance) ?? 0) > 1) return
+    const key = this.#key(model, task)
+    const count = (this.#crashes.get(key) ?? 0) + 1
+    this.#crashes.delete(key)
+    this.#crashes.set(key, count)
+    const oldest = this.#crashes.keys().next()
+    if (this.#crashes.size > MOST_REMEMBERED && oldest.done !== true) this.#crashes.delete(oldest.value)
+  }
+
+  isPoison(model: string, task: Task): boolean {
+    return this.#crashes.size > 0 && (this.#crashes.get(this.#key(model, task)) ?? 0) >= 2
+  }
+
+  #key(model: string, task: Task): string {
+    return createHash('sha256').update(model).update('\0').update(JSON.stringify(task)).digest('base64url')
+  }
+}

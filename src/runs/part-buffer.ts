@@ -1,0 +1,117 @@
+import { ModelyardError, toModelyardError } from '../base/errors.ts'
+import type { Part, PartStream, Result } from '../tasks/part.ts'
+
+/** What happens when a reader lags behind by more than the buffer holds (P16). */
+export type SlowReaderRule = 'pause' | 'cancel'
+
+export interface PartBufferOptions {
+  /** Size in characters and vector elements that may wait to be read. */
+  capacity: number
+  whenFull: SlowReaderRule
+  /** Called once, in the step in which the source ended: the slot is free from here on, whatever the reader does. */
+  onSourceEnded: (outcome: { result: Result } | { error: ModelyardError }) => void
+  /** Asks the source to end early: the reader left, or lags too far behind. */
+  cancelSource: (reason: ModelyardError) => void
+}
+
+function sizeOf(part: Part): number {
+  if (part.type === 'vector') return part.vector.length * 4
+  return 'text' in part ? part.text.length : 1
+}
+
+/**
+ * Reads a stream of parts as fast as it comes, so that the slot behind it is free as soon as the engine is done, and hands them to a reader
+ * at the reader's own pace (P16). Past its capacity it stops pulling, or cancels, by rule.
+ */
+export class PartBuffer {
+  readonly #source: PartStream
+  readonly #options: PartBufferOptions
+  readonly #waiting: Part[] = []
+  #size = 0
+  #outcome: { result: Result } | { error: ModelyardError } | undefined
+  #wakeReader: (() => void) | undefined
+  #wakePump: (() => void) | undefined
+
+  constructor(source: PartStream, options: PartBufferOptions) {
+    this.#source = source
+    this.#options = options
+    void this.#pump()
+  }
+
+  /** Yields what comes and returns the result. Leaving early cancels the source. */
+  async *read(): PartStream {
+    try {
+      for (;;) {
+        const part = this.#waiting.shift()
+        if (part !== undefined) {
+          this.#taken(part)
+          yield part
+        } else if (this.#outcome === undefined) await this.#nextMove()
+        else if ('error' in this.#outcome) throw this.#outcome.error
+        else return this.#outcome.result
+      }
+    } finally {
+      this.#leave()
+    }
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      let next = await this.#source.next()
+      while (next.done !== true) {
+        this.#add(next.value)
+        if (this.#size > this.#options.capacity) await this.#untilRead()
+        next = await this.#source.next()
+      }
+      this.#end({ result: next.value })
+    } catch (thrown) {
+      this.#end({ error: toModelyardError(thrown, 'engine_failed') })
+    }
+  }
+
+  #add(part: Part): void {
+    this.#waiting.push(part)
+    this.#size += sizeOf(part)
+    this.#wakeReader?.()
+  }
+
+  #taken(part: Part): void {
+    this.#size -= sizeOf(part)
+    if (this.#size <= this.#options.capacity) this.#wakePump?.()
+  }
+
+  #end(outcome: { result: Result } | { error: ModelyardError }): void {
+    this.#outcome = outcome
+    this.#options.onSourceEnded(outcome)
+    this.#wakeReader?.()
+  }
+
+  #leave(): void {
+    if (this.#outcome !== undefined) return
+    this.#waiting.length = 0
+    this.#size = 0
+    this.#options.cancelSource(
+      new ModelyardError('aborted', 'The reader left before the answer was complete.'),
+    )
+    this.#wakePump?.()
+  }
+
+  async #nextMove(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wakeReader = resolve
+    })
+    this.#wakeReader = undefined
+  }
+
+  async #untilRead(): Promise<void> {
+    if (this.#options.whenFull === 'cancel') {
+      const message = `The reader is more than ${this.#options.capacity} characters behind; the run was ended.`
+      this.#options.cancelSource(new ModelyardError('slow_reader', message))
+      return
+    }
+    await new Promise<void>((resolve) => {
+      this.#wakePump = resolve
+    })
+    this.#wakePump = undefined
+  }
+}

@@ -1,0 +1,245 @@
+import { abortError, onAbort } from '../base/abort.ts'
+import type { Clock } from '../base/clock.ts'
+import { formatDuration } from '../base/durations.ts'
+import { ModelyardError, toModelyardError } from '../base/errors.ts'
+import { createId } from '../base/ids.ts'
+import type { EventBus } from '../events/event-bus.ts'
+import type { AcquireRequest, Lease } from '../pool/lease.ts'
+import { fingerprintOf, fingerprintWithAnswer, type Fingerprint } from '../tasks/fingerprint.ts'
+import type { Part, PartStream, Result } from '../tasks/part.ts'
+import type { CrashRecord } from './crash-record.ts'
+import { PartBuffer, type SlowReaderRule } from './part-buffer.ts'
+import type { PreparedModel } from './prepared-model.ts'
+import type { RunLog } from './run-log.ts'
+import type { Run, RunInfo, RunRequest } from './run.ts'
+import { AnswerCollector } from './answer-collector.ts'
+import { unsupportedFeature } from './unsupported-feature.ts'
+
+/** Everything a run needs of the yard. */
+export interface RunSurroundings {
+  clock: Clock
+  bus: EventBus
+  log: RunLog
+  crashes: CrashRecord
+  prepare(model: string, signal: AbortSignal): PreparedModel | Promise<PreparedModel>
+  acquire(request: AcquireRequest): Promise<Lease>
+  slowReader: { capacity: number; rule: SlowReaderRule }
+}
+
+/** Starts a run: resolve → lease → engine → stream → account. What is wrong comes out of `parts`. */
+export function startRun(surroundings: RunSurroundings, request: RunRequest): Run {
+  const info: RunInfo = {
+    id: createId('run_'),
+    model: request.model,
+    queueMs: 0,
+    loadMs: 0,
+    promptTokens: 0,
+    cachedTokens: 0,
+  }
+  return { info, parts: new RunningTask(surroundings, request, info).parts() }
+}
+
+/** One execution of a task, from the resolved name to the row in the log. */
+class RunningTask {
+  readonly #surroundings: RunSurroundings
+  readonly #request: RunRequest
+  readonly #info: RunInfo
+  readonly #controller = new AbortController()
+  readonly #startedAt: number
+  readonly #wallStartedAt: number
+  #answer = new AnswerCollector()
+  #partsSent = false
+
+  constructor(surroundings: RunSurroundings, request: RunRequest, info: RunInfo) {
+    this.#surroundings = surroundings
+    this.#request = request
+    this.#info = info
+    this.#startedAt = surroundings.clock.now()
+    this.#wallStartedAt = surroundings.clock.wallTime()
+  }
+
+  async *parts(): PartStream {
+    const release = this.#listen()
+    let outcome = 'aborted'
+    let result: Result | undefined
+    try {
+      const prepared = await this.#surroundings.prepare(this.#request.model, this.#controller.signal)
+      this.#info.model = prepared.id
+      this.#refuseWhatCannotBe(prepared)
+      result = yield* this.#withOneRepeat()
+      outcome = result.finishReason
+      return result
+    } catch (thrown) {
+      const error = toModelyardError(thrown)
+      outcome = error.code
+      throw error
+    } finally {
+      release()
+      this.#account(outcome, result)
+    }
+  }
+
+  /** The caller's signal and the run's own time limit end everything below through one controller. */
+  #listen(): () => void {
+    const { signal, timeout } = this.#request
+    const unlisten = onAbort(signal, () => this.#controller.abort(abortError(signal)))
+    if (timeout === undefined) return unlisten
+    const message = `The run did not end within ${formatDuration(timeout)}.`
+    const timer = this.#surroundings.clock.setTimer(timeout, () =>
+      this.#controller.abort(new ModelyardError('timeout', message)),
+    )
+    return () => {
+      timer.cancel()
+      unlisten()
+    }
+  }
+
+  #refuseWhatCannotBe(prepared: PreparedModel): void {
+    const { task } = this.#request
+    const feature = unsupportedFeature(task, prepared.capabilities)
+    if (feature !== undefined) {
+      const what = feature === 'task' ? `${task.kind} tasks` : feature.replace('-', ' ')
+      const message = `The model "${prepared.id}" does not support ${what} here.`
+      throw new ModelyardError('unsupported', message, { details: { feature, model: prepared.id } })
+    }
+    if (this.#surroundings.crashes.isPoison(prepared.id, task)) throw poisonError(prepared.id)
+  }
+
+  /** R11: a worker that dies under a run that has not sent anything is replaced and the run repeated once. */
+  async *#withOneRepeat(): PartStream {
+    try {
+      return yield* this.#attempt()
+    } catch (thrown) {
+      if (!isWorkerDeath(thrown) || this.#partsSent || this.#controller.signal.aborted) throw thrown
+    }
+    this.#answer = new AnswerCollector()
+    try {
+      return yield* this.#attempt()
+    } catch (thrown) {
+      const { crashes } = this.#surroundings
+      if (isWorkerDeath(thrown) && crashes.isPoison(this.#info.model, this.#request.task))
+        throw poisonError(this.#info.model, thrown)
+      throw thrown
+    }
+  }
+
+  async *#attempt(): PartStream {
+    const fingerprint = fingerprintOf(this.#request.task)
+    const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
+    this.#noteLease(lease)
+    this.#surroundings.crashes.runStarted(lease.instance)
+    const buffer = new PartBuffer(this.#collected(lease), {
+      capacity: this.#surroundings.slowReader.capacity,
+      whenFull: this.#surroundings.slowReader.rule,
+      onSourceEnded: (outcome) => this.#giveBack(lease, fingerprint, outcome),
+      cancelSource: (reason) => this.#controller.abort(reason),
+    })
+    return yield* this.#holdingStartBack(buffer.read())
+  }
+
+  #acquireRequest(fingerprint: Fingerprint): AcquireRequest {
+    const { priority, keepAlive } = this.#request
+    return {
+      model: this.#info.model,
+      fingerprint,
+      signal: this.#controller.signal,
+      ...(priority === undefined ? {} : { priority }),
+      ...(keepAlive === undefined ? {} : { keepAlive }),
+    }
+  }
+
+  #noteLease(lease: Lease): void {
+    this.#info.instance = lease.instance
+    this.#info.slot = lease.slot
+    this.#info.queueMs += lease.waited.queue
+    this.#info.loadMs += lease.waited.load
+    this.#info.placement = lease.reason
+  }
+
+  async *#collected(lease: Lease): PartStream {
+    const parts = lease.run(this.#request.task, { signal: this.#controller.signal })
+    for (let next = await parts.next(); ; next = await parts.next()) {
+      if (next.done === true) return next.value
+      this.#answer.add(next.value)
+      yield next.value
+    }
+  }
+
+  /** The slot is given back in the step in which the engine ended, with what it holds now (F3, F11). */
+  #giveBack(
+    lease: Lease,
+    fingerprint: Fingerprint,
+    outcome: { result: Result } | { error: ModelyardError },
+  ): void {
+    if ('error' in outcome && outcome.error.code === 'worker_exited') {
+      this.#surroundings.crashes.workerDied(lease.instance, this.#info.model, this.#request.task)
+    }
+    this.#surroundings.crashes.runEnded(lease.instance)
+    lease.release(this.#slotContent(fingerprint, outcome))
+  }
+
+  #slotContent(
+    fingerprint: Fingerprint,
+    outcome: { result: Result } | { error: ModelyardError },
+  ): { fingerprint?: Fingerprint } {
+    if ('error' in outcome || this.#request.task.kind === 'embedding') return {}
+    if (this.#request.task.kind === 'completion') return { fingerprint }
+    return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()) }
+  }
+
+  /**
+   * `started` goes out together with the first part after it: until then the run can still be repeated on another worker without the client
+   * seeing two beginnings.
+   */
+  async *#holdingStartBack(parts: PartStream): PartStream {
+    let held: Part | undefined
+    for (let next = await parts.next(); ; next = await parts.next()) {
+      if (next.done !== true && next.value.type === 'started') {
+        this.#info.promptTokens = next.value.promptTokens
+        this.#info.cachedTokens = next.value.cachedTokens
+        held = next.value
+        continue
+      }
+      this.#partsSent = true
+      if (held !== undefined) yield held
+      held = undefined
+      if (next.done === true) return next.value
+      yield next.value
+    }
+  }
+
+  #account(outcome: string, result: Result | undefined): void {
+    const { clock, log, bus } = this.#surroundings
+    const usage = result?.usage
+    const { id, model, queueMs, loadMs } = this.#info
+    const promptTokens = usage?.promptTokens ?? this.#info.promptTokens
+    const cachedTokens = usage?.cachedTokens ?? this.#info.cachedTokens
+    const completionTokens = usage?.completionTokens ?? this.#answer.pieces
+    log.append({
+      id,
+      model,
+      instance: this.#info.instance ?? null,
+      kind: this.#request.task.kind,
+      startedAt: this.#wallStartedAt,
+      queueMs,
+      loadMs,
+      prefillMs: result?.timings.prefill ?? 0,
+      decodeMs: result?.timings.decode ?? 0,
+      totalMs: clock.now() - this.#startedAt,
+      promptTokens,
+      cachedTokens,
+      completionTokens,
+      outcome,
+    })
+    bus.emit('run-finished', { run: id, model, outcome, promptTokens, completionTokens, cachedTokens })
+  }
+}
+
+function isWorkerDeath(thrown: unknown): boolean {
+  return thrown instanceof ModelyardError && thrown.code === 'worker_exited'
+}
+
+function poisonError(model: string, cause?: unknown): ModelyardError {
+  const message = `This request ended two workers of "${model}" and is refused from now on; the model itself is fine. Change the request.`
+  return new ModelyardError('request_crashes_worker', message, { details: { model }, cause })
+}

@@ -1,0 +1,72 @@
+import type { EngineCapabilities } from '../engines/engine.ts'
+import type { ChatTask } from '../tasks/chat-task.ts'
+import type { CompletionTask } from '../tasks/completion-task.ts'
+import type { EmbeddingTask } from '../tasks/embedding-task.ts'
+import type { ContentPart } from '../tasks/message.ts'
+import type { Task } from '../tasks/task.ts'
+
+/** Something a task needs that an engine may lack. Dialects map it to the name of their own field. */
+export type Feature =
+  | 'task'
+  | 'tools'
+  | 'structured-output'
+  | 'grammar'
+  | 'logprobs'
+  | 'reasoning'
+  | 'images'
+  | 'audio'
+  | 'prefill'
+  | 'infill'
+  | 'token-input'
+  | 'echo'
+  | 'logit-bias'
+
+type Need = [feature: Feature, needed: boolean, has: boolean]
+
+function generationNeeds(task: ChatTask | CompletionTask, can: EngineCapabilities): Need[] {
+  return [
+    ['logprobs', task.topLogprobs !== undefined, can.logprobs],
+    ['logit-bias', Object.keys(task.sampling.logitBias ?? {}).length > 0, can.logitBias],
+  ]
+}
+
+function chatNeeds(task: ChatTask, can: EngineCapabilities): Need[] {
+  const parts: ContentPart[] = task.messages.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : content,
+  )
+  const offered = (task.tools?.length ?? 0) > 0 && task.toolChoice !== 'none'
+  return [
+    ['tools', offered, can.tools],
+    ['structured-output', task.format !== undefined && task.format.type !== 'grammar', can.structuredOutput],
+    ['grammar', task.format?.type === 'grammar', can.grammar],
+    ['reasoning', task.reasoning?.enabled === true, can.reasoning],
+    ['images', parts.some(({ type }) => type === 'image'), can.images],
+    ['audio', parts.some(({ type }) => type === 'audio'), can.audio],
+    ['prefill', task.messages.at(-1)?.role === 'assistant', can.prefill],
+    ...generationNeeds(task, can),
+  ]
+}
+
+function completionNeeds(task: CompletionTask, can: EngineCapabilities): Need[] {
+  return [
+    ['infill', task.suffix !== undefined && task.suffix !== '', can.infill],
+    ['echo', task.echo === true, can.echo],
+    ['token-input', typeof task.prompt !== 'string', can.tokenInput],
+    ...generationNeeds(task, can),
+  ]
+}
+
+function embeddingNeeds(task: EmbeddingTask, can: EngineCapabilities): Need[] {
+  return [['token-input', task.inputs.some((input) => typeof input !== 'string'), can.tokenInput]]
+}
+
+function needsOf(task: Task, can: EngineCapabilities): Need[] {
+  if (task.kind === 'chat') return chatNeeds(task, can)
+  return task.kind === 'completion' ? completionNeeds(task, can) : embeddingNeeds(task, can)
+}
+
+/** The first thing the task needs and the engine lacks; undefined when all is there. Pure; asked before anything is loaded. */
+export function unsupportedFeature(task: Task, can: EngineCapabilities): Feature | undefined {
+  if (!can.tasks.includes(task.kind)) return 'task'
+  return needsOf(task, can).find(([, needed, has]) => needed && !has)?.[0]
+}
