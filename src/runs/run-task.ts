@@ -6,7 +6,7 @@ import { createId } from '../base/ids.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
 import { fingerprintOf, fingerprintWithAnswer, type Fingerprint } from '../tasks/fingerprint.ts'
-import type { Part, PartStream, Result } from '../tasks/part.ts'
+import { closeStream, type Part, type PartStream, type Result } from '../tasks/part.ts'
 import type { CrashRecord } from './crash-record.ts'
 import { PartBuffer, type SlowReaderRule } from './part-buffer.ts'
 import type { PreparedModel } from './prepared-model.ts'
@@ -193,19 +193,27 @@ class RunningTask {
    */
   async *#holdingStartBack(parts: PartStream): PartStream {
     let held: Part | undefined
-    for (let next = await parts.next(); ; next = await parts.next()) {
-      if (next.done !== true && next.value.type === 'started') {
-        this.#info.promptTokens = next.value.promptTokens
-        this.#info.cachedTokens = next.value.cachedTokens
-        held = next.value
-        continue
+    try {
+      for (let next = await parts.next(); ; next = await parts.next()) {
+        if (next.done !== true && next.value.type === 'started') {
+          this.#noteStart(next.value)
+          held = next.value
+          continue
+        }
+        this.#partsSent = true
+        if (held !== undefined) yield held
+        held = undefined
+        if (next.done === true) return next.value
+        yield next.value
       }
-      this.#partsSent = true
-      if (held !== undefined) yield held
-      held = undefined
-      if (next.done === true) return next.value
-      yield next.value
+    } finally {
+      await closeStream(parts)
     }
+  }
+
+  #noteStart(part: Part & { type: 'started' }): void {
+    this.#info.promptTokens = part.promptTokens
+    this.#info.cachedTokens = part.cachedTokens
   }
 
   #account(outcome: string, result: Result | undefined): void {

@@ -1,5 +1,5 @@
 import { ModelyardError } from '../base/errors.ts'
-import type { Part, Result } from '../tasks/part.ts'
+import { closeStream, type Part, type Result } from '../tasks/part.ts'
 import { NO_USAGE } from '../tasks/usage.ts'
 import { AnswerCollector } from './answer-collector.ts'
 import type { Message } from '../tasks/message.ts'
@@ -45,7 +45,7 @@ export class TextStream implements AsyncIterable<Part> {
     } catch (thrown) {
       this.#result = this.#endedEarly(thrown)
     } finally {
-      if (this.#result === undefined) await this.#run.parts.return(this.#cut('abort'))
+      if (this.#result === undefined) await closeStream(this.#run.parts)
     }
   }
 

@@ -35,3 +35,8 @@ export interface Result {
 
 /** A running task: yields parts, returns the result, throws a ModelyardError. Breaking out cancels the work. */
 export type PartStream = AsyncGenerator<Part, Result, void>
+
+/** Ends a stream early from outside; harmless when it has ended already. */
+export async function closeStream(parts: PartStream): Promise<void> {
+  await parts.return(undefined as never)
+}

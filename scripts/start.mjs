@@ -1,0 +1,19 @@
+// `npm start`: installs what is missing, builds, serves the default model. Arguments go to `modelyard serve`.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { build, installDependencies, ROOT } from './prepare-checkout.mjs'
+
+installDependencies()
+build()
+
+const words = process.argv.slice(2)
+const server = spawn(process.execPath, [join(ROOT, 'dist/cli.js'), 'serve', ...words], { stdio: 'inherit' })
+// The terminal sends Ctrl-C to the whole group; a supervisor's SIGTERM reaches only this process and is passed on.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+  process.on(signal, () => {
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) server.kill(signal)
+  })
+}
+server.on('exit', (code, signal) => {
+  process.exitCode = code ?? (signal === null ? 1 : 128)
+})
