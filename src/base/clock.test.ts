@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock, sleep } from './clock.ts'
+
+describe('ManualClock', () => {
+  it('fires timers in order of their due time, also those set on the way', () => {
+    const clock = new ManualClock()
+    const fired: string[] = []
+    clock.setTimer(20, () => fired.push(`b@${clock.now()}`))
+    clock.setTimer(10, () => {
+      fired.push(`a@${clock.now()}`)
+      clock.setTimer(5, () => fired.push(`c@${clock.now()}`))
+    })
+    clock.setTimer(15, () => fired.push('never')).cancel()
+    clock.advance(30)
+    expect(fired).toEqual(['a@10', 'c@15', 'b@20'])
+  })
+})
+
+describe('sleep', () => {
+  it('ends with the reason when its signal fires, and leaves no listener behind (F14)', async () => {
+    const clock = new ManualClock()
+    const controller = new AbortController()
+    const sleeping = sleep(clock, 1000, controller.signal)
+    controller.abort(new Error('enough'))
+    await expect(sleeping).rejects.toThrow('enough')
+  })
+
+  it('ends when its time has come', async () => {
+    const clock = new ManualClock()
+    const sleeping = sleep(clock, 1000)
+    clock.advance(1000)
+    await expect(sleeping).resolves.toBeUndefined()
+  })
+})

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { formatDuration, parseDuration } from './durations.ts'
+
+describe('parseDuration', () => {
+  it.each([
+    [0, 0],
+    ['0', 0],
+    [42, 42_000],
+    [42.5, 42_500],
+    ['42', 42_000],
+    ['42m', 2_520_000],
+    ['1h30m', 5_400_000],
+    ['24h', 86_400_000],
+    ['250ms', 250],
+    [-1, -1],
+    ['-1', -1],
+    ['-1m', -1],
+  ])('%j is %d ms: numbers are seconds, negative is for ever (BR-36)', (value, expected) => {
+    expect(parseDuration(value)).toBe(expected)
+  })
+
+  it.each(['', 'abc', '5 parsecs', '5m!', Number.NaN])(
+    '%j is refused with the value in the message',
+    (value) => {
+      expect(() => parseDuration(value)).toThrow(`"${value}" is not a duration`)
+    },
+  )
+
+  it('is shown in a unit that people read', () => {
+    expect([0, 250, 4200, 300_000, 7_200_000].map(formatDuration)).toEqual([
+      '0 ms',
+      '250 ms',
+      '4.2 s',
+      '5 min',
+      '2 h',
+    ])
+  })
+})
