@@ -7,6 +7,13 @@ function chat(...messages: Message[]): ChatTask {
   return { kind: 'chat', messages, sampling: {}, stop: [] }
 }
 
+function image(byte: number): ChatTask {
+  return chat({
+    role: 'user',
+    content: [{ type: 'image', mediaType: 'image/png', data: new Uint8Array([byte]) }],
+  })
+}
+
 const SYSTEM: Message = { role: 'system', content: 'Be brief.' }
 const HI: Message = { role: 'user', content: 'hi' }
 
@@ -27,11 +34,6 @@ describe('fingerprint', () => {
   })
 
   it('images count by their content (F11)', () => {
-    const image = (byte: number): ChatTask =>
-      chat({
-        role: 'user',
-        content: [{ type: 'image', mediaType: 'image/png', data: new Uint8Array([byte]) }],
-      })
     expect(sharedBlocks(fingerprintOf(image(1)), fingerprintOf(image(2)))).toBe(0)
     expect(sharedBlocks(fingerprintOf(image(1)), fingerprintOf(image(1)))).toBe(1)
   })
