@@ -21,18 +21,20 @@ export class SharedWork<Value> {
     if (signal?.aborted === true) throw abortError(signal)
     const job = this.#jobs.get(key) ?? this.#begin(key, start)
     job.waiters++
+    let gone = false
     let unlisten: () => void = () => undefined
-    const left = new Promise<never>((_, reject) => {
+    const leaving = new Promise<never>((_, reject) => {
       unlisten = onAbort(signal, () => {
+        gone = true
         this.#leave(key, job)
         reject(abortError(signal))
       })
     })
     try {
-      return await Promise.race([job.promise, left])
+      return await Promise.race([job.promise, leaving])
     } finally {
       unlisten()
-      if (signal?.aborted !== true) job.waiters--
+      if (!gone) job.waiters--
     }
   }
 

@@ -1,0 +1,147 @@
+import { parseDuration } from '../base/durations.ts'
+import { ModelyardError } from '../base/errors.ts'
+import { nearestNames } from '../base/nearest.ts'
+import type { Priority } from '../pool/limits.ts'
+import type { OutputFormat } from '../tasks/chat-task.ts'
+import { checkTask } from '../tasks/check-task.ts'
+import type { Message, Tool, ToolChoice } from '../tasks/message.ts'
+import type { Sampling, TextGeneration } from '../tasks/sampling.ts'
+import type { Task } from '../tasks/task.ts'
+import type { RunRequest } from './run.ts'
+
+/** What every library call may carry. */
+export interface CallOptions {
+  /** Id or alias of the model. */
+  model: string
+  /** Ends the call; text calls end with what was produced and `finishReason: "abort"`. */
+  signal?: AbortSignal
+  /** Most time for the whole call: seconds, or a duration such as `"30s"`. */
+  timeout?: number | string
+  /** Default `normal`. */
+  priority?: Priority
+  /** How long the model stays in memory after this call: seconds or a duration; 0 = unload at once, −1 = for ever. */
+  keepAlive?: number | string
+}
+
+/** Sampling and limits of text calls. Zero is a value: `temperature: 0` is greedy, `maxTokens: 0` generates nothing. */
+export interface GenerationOptions extends Sampling {
+  maxTokens?: number
+  stop?: string | string[]
+  topLogprobs?: number
+}
+
+export interface ChatRequest extends CallOptions, GenerationOptions {
+  /** Oldest first. A last assistant message is continued. */
+  messages: Message[]
+  tools?: Tool[]
+  toolChoice?: ToolChoice
+  parallelToolCalls?: boolean
+  format?: OutputFormat
+  reasoning?: { enabled: boolean; budget?: number }
+  templateOptions?: Record<string, unknown>
+}
+
+export interface CompletionRequest extends CallOptions, GenerationOptions {
+  prompt: string | number[]
+  suffix?: string
+  echo?: boolean
+}
+
+export interface EmbeddingRequest extends CallOptions {
+  /** One text or many; the answer has one vector for each, in order. */
+  input: string | string[]
+  dimensions?: number
+}
+
+const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive']
+const SAMPLING_KEYS = [
+  'temperature',
+  'topP',
+  'topK',
+  'minP',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'repeatPenalty',
+  'logitBias',
+] as const
+const GENERATION_KEYS = [...CALL_KEYS, ...SAMPLING_KEYS, 'maxTokens', 'stop', 'topLogprobs']
+const CHAT_KEYS = [
+  'messages',
+  'tools',
+  'toolChoice',
+  'parallelToolCalls',
+  'format',
+  'reasoning',
+  'templateOptions',
+] as const
+
+/** A mistyped option is an error with the name that was meant, never ignored. */
+function refuseUnknownKeys(request: object, known: readonly string[]): void {
+  const wrong = Object.keys(request).find((key) => !known.includes(key))
+  if (wrong === undefined) return
+  const [nearest] = nearestNames(wrong, known)
+  const hint = nearest === undefined ? `Known are: ${known.join(', ')}.` : `Did you mean "${nearest}"?`
+  throw new ModelyardError('invalid_request', `"${wrong}" is not an option of this call. ${hint}`, {
+    details: { param: wrong },
+  })
+}
+
+function pick<From extends object, Key extends keyof From>(
+  from: From,
+  keys: readonly Key[],
+): Pick<From, Key> {
+  const present = keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]])
+  return Object.fromEntries(present) as Pick<From, Key>
+}
+
+function generationOf(request: GenerationOptions): TextGeneration {
+  const stop = request.stop ?? []
+  return {
+    sampling: pick(request, SAMPLING_KEYS),
+    stop: typeof stop === 'string' ? [stop] : stop,
+    ...pick(request, ['maxTokens', 'topLogprobs']),
+  }
+}
+
+function runRequest(call: CallOptions, task: Task): RunRequest {
+  if (typeof call.model !== 'string' || call.model === '') {
+    throw new ModelyardError('invalid_request', 'model: must name a model.', { details: { param: 'model' } })
+  }
+  checkTask(task)
+  return {
+    model: call.model,
+    task,
+    ...pick(call, ['signal', 'priority']),
+    ...(call.timeout === undefined ? {} : { timeout: parseDuration(call.timeout) }),
+    ...(call.keepAlive === undefined ? {} : { keepAlive: parseDuration(call.keepAlive) }),
+  }
+}
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function chatRun(request: ChatRequest): RunRequest {
+  refuseUnknownKeys(request, [...GENERATION_KEYS, ...CHAT_KEYS])
+  return runRequest(request, {
+    kind: 'chat',
+    ...generationOf(request),
+    ...pick(request, CHAT_KEYS),
+  })
+}
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function completionRun(request: CompletionRequest): RunRequest {
+  refuseUnknownKeys(request, [...GENERATION_KEYS, 'prompt', 'suffix', 'echo'])
+  const own = pick(request, ['prompt', 'suffix', 'echo'])
+  return runRequest(request, { kind: 'completion', ...generationOf(request), ...own })
+}
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function embeddingRun(request: EmbeddingRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, 'input', 'dimensions'])
+  const inputs = typeof request.input === 'string' ? [request.input] : request.input
+  return runRequest(request, {
+    kind: 'embedding',
+    inputs,
+    ...pick(request, ['dimensions']),
+  })
+}

@@ -1,0 +1,85 @@
+import { ModelyardError } from '../base/errors.ts'
+import type { EmbeddingTask } from './embedding-task.ts'
+import type { Message } from './message.ts'
+import type { Sampling, TextGeneration } from './sampling.ts'
+import type { Task } from './task.ts'
+
+/** Smallest and largest value of each sampling option; the ranges of the OpenAI API where it has the option. */
+const RANGES: Partial<Record<keyof Sampling, [least: number, most: number]>> = {
+  temperature: [0, 100],
+  topP: [0, 1],
+  topK: [0, 1_000_000],
+  minP: [0, 1],
+  seed: [0, 0xff_ff_ff_ff],
+  presencePenalty: [-2, 2],
+  frequencyPenalty: [-2, 2],
+  repeatPenalty: [0.000_1, 100],
+}
+const WHOLE = new Set<keyof Sampling>(['topK', 'seed'])
+const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
+
+function refuse(param: string, message: string): never {
+  throw new ModelyardError('invalid_request', `${param}: ${message}`, { details: { param } })
+}
+
+function checkNumber(param: string, value: unknown, [least, most]: [number, number], whole: boolean): void {
+  if (value === undefined) return
+  if (
+    typeof value !== 'number' ||
+    !(value >= least && value <= most) ||
+    (whole && !Number.isInteger(value))
+  ) {
+    refuse(
+      param,
+      `must be a ${whole ? 'whole number' : 'number'} from ${least} to ${most}, not ${typeof value === 'number' ? value : typeof value}.`,
+    )
+  }
+}
+
+function checkSampling(sampling: Sampling): void {
+  for (const [name, range] of Object.entries(RANGES) as [keyof Sampling, [number, number]][]) {
+    checkNumber(name, sampling[name], range, WHOLE.has(name))
+  }
+  for (const [token, bias] of Object.entries(sampling.logitBias ?? {})) {
+    if (!/^\d+$/.test(token)) refuse('logitBias', `"${token}" is not a token id.`)
+    checkNumber(`logitBias.${token}`, bias, [-100, 100], false)
+  }
+}
+
+function checkGeneration(task: TextGeneration): void {
+  checkSampling(task.sampling)
+  checkNumber('maxTokens', task.maxTokens, [0, 2 ** 31], true)
+  checkNumber('topLogprobs', task.topLogprobs, [0, 20], true)
+  if (!Array.isArray(task.stop)) refuse('stop', 'must be a list of strings.')
+  task.stop.forEach((stop, index) => {
+    if (typeof stop !== 'string' || stop === '') refuse(`stop[${index}]`, 'must be a text that is not empty.')
+  })
+}
+
+function checkMessage(message: Message, index: number): void {
+  if (typeof message !== 'object' || message === null || !ROLES.has(message.role)) {
+    refuse(`messages[${index}].role`, 'must be system, user, assistant or tool.')
+  }
+  if (typeof message.content !== 'string' && !Array.isArray(message.content)) {
+    refuse(`messages[${index}].content`, 'must be a text or a list of parts.')
+  }
+}
+
+function checkInputs({ inputs, dimensions }: EmbeddingTask): void {
+  if (!Array.isArray(inputs) || inputs.length === 0) refuse('input', 'must hold at least one text.')
+  inputs.forEach((input, index) => {
+    const fine = typeof input === 'string' ? input !== '' : Array.isArray(input) && input.length > 0
+    if (!fine) refuse(`input[${index}]`, 'must be a text or a list of token ids that is not empty.')
+  })
+  checkNumber('dimensions', dimensions, [1, 1_000_000], true)
+}
+
+/** Refuses a task that is wrong in itself, naming the field, before anything else happens. @throws ModelyardError `invalid_request` */
+export function checkTask(task: Task): void {
+  if (task.kind === 'embedding') return checkInputs(task)
+  checkGeneration(task)
+  if (task.kind !== 'chat') return
+  if (!Array.isArray(task.messages) || task.messages.length === 0)
+    refuse('messages', 'must hold at least one message.')
+  task.messages.forEach(checkMessage)
+}
