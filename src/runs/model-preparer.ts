@@ -1,0 +1,98 @@
+import { ModelyardError } from '../base/errors.ts'
+import { nearestNames } from '../base/nearest.ts'
+import { SharedWork } from '../base/shared-work.ts'
+import type { Engine, HostFacts, LoadPlan } from '../engines/engine.ts'
+import type { ModelFacts } from '../models/model-facts.ts'
+import type { ModelSpec } from '../models/model-spec.ts'
+import type { PoolModel } from '../pool/pool-model.ts'
+import type { PreparedModel } from './prepared-model.ts'
+
+/** What the preparer needs of the rest of the yard. */
+export interface PreparerSurroundings {
+  /** By id, alias or catalog name. @throws ModelyardError `model_not_found` with the nearest names */
+  resolve(name: string): ModelSpec
+  /** The model's file on disk, fetched when it is remote; undefined for engines without weights. */
+  artifact(spec: ModelSpec, signal: AbortSignal): Promise<string | undefined>
+  /** Looks at the file again whenever it changed (BR-26). */
+  inspect(path: string): Promise<ModelFacts>
+  engines: ReadonlyMap<string, Engine>
+  host(): HostFacts
+  /** Whether a copy of the model is in memory or on its way: then its files need not be looked at. */
+  isResident(model: string): boolean
+  declare(model: PoolModel): void
+}
+
+interface Prepared extends PreparedModel {
+  spec: ModelSpec
+  plan: LoadPlan
+}
+
+/** Facts of a model without files. */
+const NO_FILES: ModelFacts = { format: 'none', fileSize: 0, contentId: '', purpose: 'generation' }
+
+/**
+ * Takes a model from its name to a plan the pool knows: resolve, fetch, inspect, plan, declare. Once for many who ask at the same time;
+ * done again only when nothing of the model is in memory (so that a replaced file is seen) or its configuration changed.
+ */
+export class ModelPreparer {
+  readonly #surroundings: PreparerSurroundings
+  readonly #prepared = new Map<string, Prepared>()
+  readonly #work = new SharedWork<Prepared>()
+
+  constructor(surroundings: PreparerSurroundings) {
+    this.#surroundings = surroundings
+  }
+
+  /** Synchronous when a copy is in memory: the common case costs a look-up. */
+  prepare(name: string, signal: AbortSignal): PreparedModel | Promise<PreparedModel> {
+    const spec = this.#surroundings.resolve(name)
+    const known = this.#prepared.get(spec.id)
+    if (known !== undefined && known.spec === spec && this.#surroundings.isResident(spec.id)) return known
+    return this.#work.join(spec.id, signal, async (workSignal) => this.#prepareAnew(spec, workSignal))
+  }
+
+  /** The plan a load would follow now, without loading anything. */
+  async plan(name: string, signal?: AbortSignal): Promise<LoadPlan> {
+    await this.prepare(name, signal ?? new AbortController().signal)
+    const { id } = this.#surroundings.resolve(name)
+    const prepared = this.#prepared.get(id)
+    if (prepared === undefined) throw new ModelyardError('internal', `"${id}" was prepared and is gone.`)
+    return prepared.plan
+  }
+
+  /** What is known of a model without looking at its files again. */
+  peek(id: string): { capabilities: PreparedModel['capabilities']; plan: LoadPlan } | undefined {
+    return this.#prepared.get(id)
+  }
+
+  /** Its configuration changed or is gone: the next request prepares it anew. */
+  forget(id: string): void {
+    this.#prepared.delete(id)
+  }
+
+  async #prepareAnew(spec: ModelSpec, signal: AbortSignal): Promise<Prepared> {
+    const path = await this.#surroundings.artifact(spec, signal)
+    const facts = path === undefined ? NO_FILES : await this.#surroundings.inspect(path)
+    const engine = this.#engineFor(spec, facts)
+    const plan = engine.plan(spec, facts, this.#surroundings.host())
+    const { id, minInstances, maxInstances, keepAlive, pinned } = spec
+    this.#surroundings.declare({ id, plan, minInstances, maxInstances, keepAlive, pinned })
+    const prepared = { id, capabilities: plan.capabilities, spec, plan }
+    this.#prepared.set(id, prepared)
+    return prepared
+  }
+
+  #engineFor(spec: ModelSpec, facts: ModelFacts): Engine {
+    const { engines } = this.#surroundings
+    const name = spec.engine ?? (facts.format === 'gguf' ? 'node-llama-cpp' : undefined)
+    const engine = name === undefined ? undefined : engines.get(name)
+    if (engine !== undefined) return engine
+    const known = [...engines.keys()]
+    const nearest = nearestNames(name ?? '', known)
+    const hint = nearest.length > 0 ? `Did you mean "${nearest[0]}"?` : `Known engines: ${known.join(', ')}.`
+    throw new ModelyardError(
+      'config_invalid',
+      `The model "${spec.id}" names no engine that is known here (${name ?? 'none'}). ${hint}`,
+    )
+  }
+}
