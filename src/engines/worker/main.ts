@@ -1,0 +1,104 @@
+// The worker's program: one process, one engine, one model. Started by WorkerProcess; see protocol.ts for what is said.
+// Static imports stay few and small: a cold worker's start is part of the first token's time.
+import { pathToFileURL } from 'node:url'
+import { SystemClock } from '../../base/clock.ts'
+import type { Engine, LoadPlan } from '../engine.ts'
+import { HostedModel } from './hosted-model.ts'
+import { plainError } from './plain-error.ts'
+import type { FromWorker, ToWorker } from './protocol.ts'
+
+type EngineOptions = Record<string, unknown>
+
+/** What a `module:` engine's file must export. */
+export interface EngineModule {
+  createEngine: (options: EngineOptions) => Engine | Promise<Engine>
+}
+
+const ENGINES: Record<string, (options: EngineOptions) => Promise<Engine>> = {
+  'node-llama-cpp': async (options) => {
+    const { NodeLlamaCppEngine } = await import('../node-llama-cpp/node-llama-cpp-engine.ts')
+    return new NodeLlamaCppEngine(options)
+  },
+  scripted: async (options) => {
+    const { ScriptedEngine } = await import('../scripted/scripted-engine.ts')
+    return new ScriptedEngine({ ...options, clock })
+  },
+}
+
+const PARENT_CHECK = 500
+const clock = new SystemClock()
+const parent = Number(process.env['MODELYARD_PARENT_PID'] ?? process.ppid)
+const loading = new AbortController()
+let engine: Promise<Engine> | undefined
+let hosted: HostedModel | undefined
+
+function send(message: FromWorker, sent?: () => void): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => sent?.())
+}
+
+async function construct(name: string, options: EngineOptions): Promise<Engine> {
+  if (name.startsWith('module:')) {
+    const module = (await import(pathToFileURL(name.slice(7)).href)) as EngineModule
+    return module.createEngine(options)
+  }
+  const make = ENGINES[name]
+  if (make === undefined) throw new Error(`No engine of the name "${name}" can be run in a worker.`)
+  return make(options)
+}
+
+async function load(plan: LoadPlan): Promise<void> {
+  try {
+    if (engine === undefined) throw new Error('A model was to be loaded before an engine was named.')
+    const model = await (
+      await engine
+    ).load(plan, {
+      signal: loading.signal,
+      onProgress: (progress) => send({ type: 'progress', progress }),
+    })
+    void model.exited.then(({ expected }) => expected || process.exit(1))
+    hosted = new HostedModel(model, send, clock)
+    send({ type: 'loaded', parks: model.saveSlot !== undefined && model.restoreSlot !== undefined })
+  } catch (error) {
+    send({ type: 'load-failed', error: plainError(error, 'model_load_failed') }, () => process.exit(0))
+  }
+}
+
+async function unload(): Promise<void> {
+  loading.abort()
+  await hosted?.unload()
+  process.exit(0)
+}
+
+function receive(message: ToWorker): void {
+  if (message.type === 'construct') {
+    engine = construct(message.engine, message.options)
+    engine.then(() => send({ type: 'constructed' })).catch(() => undefined) // The load reports it.
+  } else if (message.type === 'load') void load(message.plan)
+  else if (message.type === 'unload') void unload()
+  else if (message.type === 'ping') answerPing(message.id)
+  else hosted?.receive(message)
+}
+
+function answerPing(id: number): void {
+  if (hosted === undefined) send({ type: 'pong', id })
+  else hosted.answerPing(id)
+}
+
+/** The server is gone: nobody needs this process or anything it started. Nothing here is worth a tidy end. */
+function endAtOnce(): void {
+  try {
+    process.kill(-process.pid, 'SIGKILL')
+  } finally {
+    process.kill(process.pid, 'SIGKILL')
+  }
+}
+
+function watchParent(): void {
+  if (process.ppid !== parent && process.platform !== 'win32') endAtOnce()
+  clock.setTimer(PARENT_CHECK, watchParent)
+}
+
+process.on('message', receive)
+process.on('disconnect', endAtOnce)
+process.stdin.on('end', endAtOnce).on('error', endAtOnce).resume()
+watchParent()

@@ -1,0 +1,159 @@
+import { createRequire } from 'node:module'
+import { abortError, onAbort } from '../../base/abort.ts'
+import type { Clock } from '../../base/clock.ts'
+import { ModelyardError, toModelyardError } from '../../base/errors.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import type {
+  Availability,
+  Engine,
+  EngineCapabilities,
+  HostFacts,
+  LoadedModel,
+  LoadOptions,
+  LoadPlan,
+} from '../engine.ts'
+import { WORKER_DEADLINES, type WorkerDeadlines } from './worker-deadlines.ts'
+import { loadEndedByExit, loadRefused } from './worker-exit.ts'
+import { WorkerModel } from './worker-model.ts'
+import { WorkerProcess } from './worker-process.ts'
+
+export interface WorkerEngineOptions {
+  /** What the child constructs: `node-llama-cpp`, `scripted`, or `module:` and the absolute path of a file that exports `createEngine(options)`. */
+  engine: string
+  /** The same engine here: name, capabilities, `detect` and `plan` are asked of it; nothing is loaded with it. */
+  inner: Engine
+  clock: Clock
+  /** The child's program. Default: `#worker-main` of this package (`dist/worker.js`). */
+  entry?: string
+  /** Where running workers are recorded, for `endLeftovers`. Absent = they are not. */
+  recordsDirectory?: string
+  /** Where workers' output is kept, one file each. Absent = only the last 40 lines, in errors. */
+  logDirectory?: string
+  /** Plain data for the engine's constructor in the child. */
+  engineOptions?: Record<string, unknown>
+  /** Keep one process ready that has imported the engine already (R18); it costs its memory. Default false. */
+  spareWorker?: boolean
+  deadlines?: Partial<WorkerDeadlines>
+}
+
+/** Runs an in-process engine in supervised child processes, one per loaded model (E7): a crash, a leak or an endless loop ends with the child. */
+export class WorkerEngine implements Engine {
+  readonly name: string
+  readonly capabilities: EngineCapabilities
+  readonly #options: WorkerEngineOptions
+  readonly #deadlines: WorkerDeadlines
+  #spare: WorkerProcess | undefined
+  #closed = false
+
+  constructor(options: WorkerEngineOptions) {
+    this.name = options.inner.name
+    this.capabilities = options.inner.capabilities
+    this.#options = options
+    this.#deadlines = { ...WORKER_DEADLINES, ...options.deadlines }
+  }
+
+  detect(): Promise<Availability> {
+    return this.#options.inner.detect()
+  }
+
+  plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
+    return this.#options.inner.plan(spec, facts, host)
+  }
+
+  /** Pid of the waiting spare, if there is one, so that its memory can be booked. */
+  get sparePid(): number | undefined {
+    return this.#spare?.alive === true ? this.#spare.pid : undefined
+  }
+
+  async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
+    if (signal.aborted) throw abortError(signal)
+    const worker = this.#takeWorker(plan.model)
+    onProgress({ stage: 'starting' })
+    worker.send({ type: 'load', plan })
+    try {
+      const { parks } = await this.#loaded(worker, signal, onProgress)
+      const { clock } = this.#options
+      return new WorkerModel({ plan, worker, clock, deadlines: this.#deadlines, parks })
+    } catch (error) {
+      throw await this.#failedLoad(worker, signal, error)
+    } finally {
+      this.prepareSpare()
+    }
+  }
+
+  /** Starts the spare worker if one is wanted and missing. Called by itself after each load. */
+  prepareSpare(): void {
+    if (this.#options.spareWorker !== true || this.#closed || this.sparePid !== undefined) return
+    this.#spare = this.#startWorker('spare')
+  }
+
+  /** Ends the spare. Loaded models are their owners' affair. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const spare = this.#spare
+    this.#spare = undefined
+    spare?.kill('it was a spare and is not needed any more')
+    await spare?.exited
+  }
+
+  #takeWorker(model: string): WorkerProcess {
+    const spare = this.#spare
+    this.#spare = undefined
+    if (spare?.alive !== true) return this.#startWorker(model)
+    spare.assign(model)
+    return spare
+  }
+
+  #startWorker(label: string): WorkerProcess {
+    const { engine, clock, recordsDirectory, logDirectory, engineOptions = {} } = this.#options
+    return new WorkerProcess({
+      entry: this.#options.entry ?? workerEntry(),
+      engine,
+      engineOptions,
+      clock,
+      deadlines: this.#deadlines,
+      label,
+      ...(recordsDirectory === undefined ? {} : { recordsDirectory }),
+      ...(logDirectory === undefined ? {} : { logDirectory }),
+    })
+  }
+
+  #loaded(
+    worker: WorkerProcess,
+    signal: AbortSignal,
+    onProgress: LoadOptions['onProgress'],
+  ): Promise<{ parks: boolean }> {
+    let removeListener = (): void => undefined
+    const outcome = new Promise<{ parks: boolean }>((resolve, reject) => {
+      removeListener = onAbort(signal, () => reject(abortError(signal)))
+      void worker.exited.then((exit) => reject(loadEndedByExit(exit)))
+      worker.listen((message) => {
+        if (message.type === 'progress') onProgress(message.progress)
+        else if (message.type === 'loaded') resolve({ parks: message.parks })
+        else if (message.type === 'load-failed') reject(ModelyardError.fromJSON(message.error))
+      })
+    })
+    return outcome.finally(() => removeListener())
+  }
+
+  /** Whatever the reason: nothing stays in memory, and the last log lines are in the error (M10). */
+  async #failedLoad(worker: WorkerProcess, signal: AbortSignal, thrown: unknown): Promise<ModelyardError> {
+    const wasAlive = worker.alive
+    worker.kill('its load has failed')
+    const exit = await worker.exited
+    if (signal.aborted) return abortError(signal)
+    const error = toModelyardError(thrown, 'model_load_failed')
+    return wasAlive ? loadRefused(error, exit) : error
+  }
+}
+
+/** Resolved by the package's own `imports`, so that it is found from `src/` and from `dist/` alike. */
+function workerEntry(): string {
+  try {
+    return createRequire(import.meta.url).resolve('#worker-main')
+  } catch (cause) {
+    const message = 'The worker program dist/worker.js is missing; build the package with "npm run build".'
+    throw new ModelyardError('engine_missing', message, { cause })
+  }
+}

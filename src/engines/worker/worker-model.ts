@@ -1,0 +1,207 @@
+import { abortError, onAbort } from '../../base/abort.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { MeasuredFootprint } from '../../host/memory.ts'
+import { measureProcessTree } from '../../host/process-memory.ts'
+import type { PartStream } from '../../tasks/part.ts'
+import type { Task } from '../../tasks/task.ts'
+import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import type { Call, CallValue, FromWorker } from './protocol.ts'
+import type { WorkerDeadlines } from './worker-deadlines.ts'
+import { describeExit, workerExited, type WorkerExit } from './worker-exit.ts'
+import type { WorkerProcess } from './worker-process.ts'
+import { WorkerRun } from './worker-run.ts'
+import { WorkerWatch } from './worker-watch.ts'
+
+interface Pending {
+  resolve: (value: CallValue) => void
+  reject: (error: ModelyardError) => void
+}
+
+export interface WorkerModelOptions {
+  plan: LoadPlan
+  worker: WorkerProcess
+  clock: Clock
+  deadlines: WorkerDeadlines
+  /** The engine can write slots to files. */
+  parks: boolean
+}
+
+/** A model in a worker process. Every promise it hands out is settled by the worker's answer or by its exit. */
+export class WorkerModel implements LoadedModel {
+  readonly plan: LoadPlan
+  readonly exited: Promise<ExitReport>
+  lastProgress?: number
+  readonly saveSlot?: (slot: number, path: string) => Promise<{ tokens: number; bytes: number }>
+  readonly restoreSlot?: (slot: number, path: string) => Promise<boolean>
+  readonly #worker: WorkerProcess
+  readonly #clock: Clock
+  readonly #deadlines: WorkerDeadlines
+  readonly #watch: WorkerWatch
+  readonly #runs = new Map<number, WorkerRun>()
+  readonly #calls = new Map<number, Pending>()
+  #lastId = 0
+  #failure: ModelyardError | undefined
+  #unloading: Promise<void> | undefined
+
+  constructor({ plan, worker, clock, deadlines, parks }: WorkerModelOptions) {
+    this.plan = plan
+    this.#worker = worker
+    this.#clock = clock
+    this.#deadlines = deadlines
+    this.#watch = this.#createWatch()
+    this.exited = worker.exited.then((exit) => this.#leave(exit))
+    if (parks) {
+      this.saveSlot = (slot, path) =>
+        this.#call({ method: 'saveSlot', slot, path }) as Promise<{ tokens: number; bytes: number }>
+      this.restoreSlot = (slot, path) => this.#call({ method: 'restoreSlot', slot, path }) as Promise<boolean>
+    }
+    worker.listen((message) => this.#receive(message))
+  }
+
+  get pid(): number {
+    return this.#worker.pid ?? 0
+  }
+
+  async *run(task: Task, options: RunOptions): PartStream {
+    const { id, run } = this.#startRun(task, options)
+    const removeListener = onAbort(options.signal, () => run.cancel())
+    try {
+      for (let batch = await run.nextBatch(); batch !== undefined; batch = await run.nextBatch()) {
+        for (const part of batch.parts) {
+          if (options.signal.aborted) break
+          yield part
+        }
+        run.giveBack(batch.made)
+      }
+      return run.result()
+    } finally {
+      removeListener()
+      run.cancel()
+      // The pool gives the slot to the next one when this generator has ended: not before the worker is off it.
+      await run.ended()
+      this.#runs.delete(id)
+      this.#rest()
+    }
+  }
+
+  countTokens(task: Task, signal?: AbortSignal): Promise<number> {
+    return this.#call({ method: 'countTokens', task }, signal) as Promise<number>
+  }
+
+  async warmUp(signal: AbortSignal): Promise<void> {
+    await this.#call({ method: 'warmUp' }, signal)
+  }
+
+  async memory(): Promise<MeasuredFootprint> {
+    const onDevices = Object.keys(this.plan.footprint).some((domain) => domain !== 'ram')
+    const ram = await measureProcessTree(this.pid)
+    if (this.#failure !== undefined) throw this.#failure
+    if (ram !== undefined && !onDevices) return { ram }
+    const own = (await this.#call({ method: 'memory' })) as MeasuredFootprint
+    return ram === undefined ? own : { ...own, ram }
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    await this.#ask((id) => this.#worker.send({ type: 'ping', id }), signal)
+  }
+
+  unload(): Promise<void> {
+    this.#unloading ??= this.#worker.unload().then(() => undefined)
+    return this.#unloading
+  }
+
+  #createWatch(): WorkerWatch {
+    return new WorkerWatch({
+      clock: this.#clock,
+      deadlines: this.#deadlines,
+      sendPing: () => this.#worker.send({ type: 'ping', id: 0 }),
+      heldByReaders: () => this.#runs.size > 0 && [...this.#runs.values()].every((run) => !run.waiting),
+      end: (reason) => this.#worker.kill(reason),
+    })
+  }
+
+  #startRun(task: Task, { slot, keptPrefix, signal }: RunOptions): { id: number; run: WorkerRun } {
+    if (signal.aborted) throw abortError(signal)
+    if (this.#failure !== undefined) throw this.#failure
+    const id = ++this.#lastId
+    const run = new WorkerRun({
+      clock: this.#clock,
+      signal,
+      abortDeadline: this.#deadlines.abort,
+      sendCredit: (parts) => this.#worker.send({ type: 'credit', id, parts }),
+      sendAbort: () => this.#worker.send({ type: 'abort', id }),
+      stuck: () => this.#worker.kill(`it did not end an aborted run within ${this.#deadlines.abort} ms`),
+    })
+    this.#worker.send({ type: 'run', id, task, slot, keptPrefix })
+    this.#runs.set(id, run)
+    this.#watch.begin()
+    return { id, run }
+  }
+
+  #call(call: Call, signal?: AbortSignal): Promise<CallValue> {
+    return this.#ask((id) => this.#worker.send({ type: 'call', id, call }), signal)
+  }
+
+  /** Sends a question under a new id and waits for its answer, the worker's exit or the signal. */
+  async #ask(send: (id: number) => void, signal?: AbortSignal): Promise<CallValue> {
+    if (signal?.aborted === true) throw abortError(signal)
+    if (this.#failure !== undefined) throw this.#failure
+    const id = ++this.#lastId
+    let removeListener = (): void => undefined
+    try {
+      return await new Promise<CallValue>((resolve, reject) => {
+        this.#calls.set(id, { resolve, reject })
+        this.#watch.begin()
+        removeListener = onAbort(signal, () => {
+          this.#worker.send({ type: 'abort', id })
+          reject(abortError(signal))
+        })
+        send(id)
+      })
+    } finally {
+      removeListener()
+      this.#calls.delete(id)
+      this.#rest()
+    }
+  }
+
+  #rest(): void {
+    if (this.#runs.size === 0 && this.#calls.size === 0) this.#watch.end()
+  }
+
+  #receive(message: FromWorker): void {
+    this.#watch.heard()
+    if (message.type === 'parts') {
+      this.#moved(this.#clock.now())
+      this.#runs.get(message.id)?.accept(message)
+    } else if (message.type === 'result') this.#runs.get(message.id)?.end({ result: message.result })
+    else if (message.type === 'returned') this.#calls.get(message.id)?.resolve(message.value)
+    else if (message.type === 'failed') this.#fail(message.id, ModelyardError.fromJSON(message.error))
+    else if (message.type === 'pong') {
+      if (message.quiet !== undefined) this.#moved(this.#clock.now() - message.quiet)
+      this.#calls.get(message.id)?.resolve(null)
+    }
+  }
+
+  #fail(id: number, error: ModelyardError): void {
+    this.#runs.get(id)?.end({ error })
+    this.#calls.get(id)?.reject(error)
+  }
+
+  #moved(at: number): void {
+    if (this.lastProgress !== undefined && at <= this.lastProgress) return
+    this.lastProgress = at
+    this.#watch.moved()
+  }
+
+  /** The process is gone: whoever waits is told why, with its last words. */
+  #leave(exit: WorkerExit): ExitReport {
+    this.#failure = workerExited(exit)
+    this.#watch.end()
+    for (const run of this.#runs.values()) run.end({ error: this.#failure })
+    for (const call of this.#calls.values()) call.reject(this.#failure)
+    const expected = this.#unloading !== undefined && exit.ended === undefined
+    return { expected, reason: `The worker ${describeExit(exit)}.`, logTail: exit.logTail }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Clock } from '../../base/clock.ts'
+import { SupervisedChild } from '../../host/child-process.ts'
+import { recordWorker } from '../../host/worker-records.ts'
+import type { FromWorker, ToWorker } from './protocol.ts'
+import type { WorkerDeadlines } from './worker-deadlines.ts'
+import type { WorkerExit } from './worker-exit.ts'
+
+export interface WorkerProcessOptions {
+  /** Absolute path of the worker's program (`dist/worker.js`). */
+  entry: string
+  engine: string
+  engineOptions: Record<string, unknown>
+  clock: Clock
+  deadlines: WorkerDeadlines
+  recordsDirectory?: string
+  logDirectory?: string
+  /** For log and record names: the model, or `spare`. */
+  label: string
+}
+
+/** One worker process and the typed channel to it. It is told which engine to make at spawn, without waiting for anything. */
+export class WorkerProcess {
+  /** Settles, never rejects, when the process, its group and its record are gone. */
+  readonly exited: Promise<WorkerExit>
+  readonly #child: SupervisedChild
+  readonly #options: WorkerProcessOptions
+  #listener: (message: FromWorker) => void = () => undefined
+  #removeRecord: () => void = () => undefined
+  #model: string
+  #ended: string | undefined
+  #alive = true
+
+  constructor(options: WorkerProcessOptions) {
+    const { clock, entry, label, logDirectory, engine, engineOptions } = options
+    this.#options = options
+    this.#model = label
+    this.#child = new SupervisedChild({
+      command: process.execPath,
+      args: [entry, label],
+      clock,
+      ipc: true,
+      ...(logDirectory === undefined
+        ? {}
+        : { log: { directory: logDirectory, name: `${label}.${clock.wallTime().toString(36)}` } }),
+    })
+    this.exited = this.#watchExit()
+    this.#child.onMessage((message) => this.#listener(message as FromWorker))
+    this.send({ type: 'construct', engine, options: engineOptions })
+    this.#record()
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  get alive(): boolean {
+    return this.#alive
+  }
+
+  /** The model it is about to load: from now on it stands in the record and in error texts. */
+  assign(model: string): void {
+    if (model === this.#model) return
+    this.#model = model
+    this.#record()
+  }
+
+  /** Replaces the one listener. */
+  listen(listener: (message: FromWorker) => void): void {
+    this.#listener = listener
+  }
+
+  /** Dropped when the worker is gone: its exit is what answers then. */
+  send(message: ToWorker): void {
+    this.#child.send(message)
+  }
+
+  /** Ends it at once, for a reason that will stand in the errors of its runs. */
+  kill(reason: string): void {
+    this.#ended ??= reason
+    this.#child.kill()
+  }
+
+  /** By message first, then SIGTERM, then SIGKILL; resolves when it is gone. */
+  async unload(): Promise<WorkerExit> {
+    const { clock, deadlines } = this.#options
+    this.send({ type: 'unload' })
+    const timer = clock.setTimer(
+      deadlines.unload,
+      () => void this.#child.stop({ grace: deadlines.terminate }),
+    )
+    const exit = await this.exited
+    timer.cancel()
+    return exit
+  }
+
+  async #watchExit(): Promise<WorkerExit> {
+    const exit = await this.#child.exited
+    this.#alive = false
+    this.#removeRecord()
+    const ended = this.#ended === undefined ? {} : { ended: this.#ended }
+    return { ...exit, ...ended, model: this.#model, pid: this.pid }
+  }
+
+  #record(): void {
+    const { recordsDirectory, clock } = this.#options
+    const { identity, nonce } = this.#child
+    if (recordsDirectory === undefined || identity === undefined || !this.#alive) return
+    const record = { ...identity, nonce, model: this.#model, startedAt: clock.wallTime() }
+    this.#removeRecord = recordWorker(recordsDirectory, record)
+  }
+}

@@ -1,0 +1,23 @@
+import { StringDecoder } from 'node:string_decoder'
+
+const LINES = 40
+const LINE_LENGTH = 1000
+
+/** The last lines a program wrote, bounded whatever it writes: 40 lines of at most 1,000 characters (M10). */
+export class LogTail {
+  readonly #decoder = new StringDecoder('utf8')
+  #lines: string[] = []
+  #open = ''
+
+  write(chunk: Buffer): void {
+    const pieces = (this.#open + this.#decoder.write(chunk)).split(/\r?\n/)
+    this.#open = (pieces.pop() ?? '').slice(0, LINE_LENGTH)
+    const fresh = pieces.slice(-LINES).filter((line) => line.trim() !== '')
+    this.#lines = [...this.#lines, ...fresh.map((line) => line.slice(0, LINE_LENGTH))].slice(-LINES)
+  }
+
+  /** Newest last; a last line without its end counts. */
+  lines(): string[] {
+    return this.#open.trim() === '' ? [...this.#lines] : [...this.#lines, this.#open].slice(-LINES)
+  }
+}
