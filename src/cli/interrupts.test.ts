@@ -1,0 +1,21 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
+import { Interrupts } from './interrupts.ts'
+
+describe('Interrupts', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('the first %s winds up, the second leaves at once', (name, code) => {
+    const source = new EventEmitter()
+    const leave = vi.fn()
+    const interrupts = new Interrupts(source, leave)
+    expect(interrupts.exitCode).toBeUndefined()
+    source.emit(name)
+    expect(interrupts.signal.reason).toMatchObject({ code: 'aborted' })
+    expect(interrupts.exitCode).toBe(code)
+    expect(leave).not.toHaveBeenCalled()
+    source.emit(name)
+    expect(leave).toHaveBeenCalledExactlyOnceWith(code)
+  })
+})

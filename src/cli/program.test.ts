@@ -1,0 +1,71 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../base/clock.ts'
+import type { CommandContext } from './command-context.ts'
+import { Output } from './output.ts'
+import { runProgram } from './program.ts'
+
+function desk(): { context: CommandContext; printed: () => string } {
+  const stream = new PassThrough()
+  let text = ''
+  stream.on('data', (data: Buffer) => (text += data.toString()))
+  const context: CommandContext = {
+    stdin: new PassThrough(),
+    out: new Output(stream),
+    err: new Output(new PassThrough()),
+    clock: new ManualClock(),
+    environment: {},
+    stateFolder: '/nowhere',
+    signal: new AbortController().signal,
+    openYard: () => Promise.reject(new Error('no yard here')),
+  }
+  return { context, printed: () => text }
+}
+
+const COMMANDS = [
+  'serve',
+  'run',
+  'chat',
+  'pull',
+  'list',
+  'show',
+  'remove',
+  'ps',
+  'load',
+  'unload',
+  'plan',
+  'doctor',
+  'engines list',
+  'engines install',
+]
+
+describe('the command line', () => {
+  it('without words it shows what there is', async () => {
+    const { context, printed } = desk()
+    expect(await runProgram(context, [])).toBe(0)
+    for (const command of COMMANDS) expect(printed()).toContain(command.split(' ')[0])
+  })
+
+  it.each(COMMANDS)('%s --help has examples', async (command) => {
+    const { context, printed } = desk()
+    expect(await runProgram(context, [...command.split(' '), '--help'])).toBe(0)
+    expect(printed()).toContain('Examples:\n  modelyard')
+  })
+
+  it.each([
+    [['sreve'], /^unknown command 'sreve' \(Did you mean serve\?\) See modelyard --help$/],
+    [['ps', '--jsno'], /^unknown option '--jsno' \(Did you mean --json\?\) See modelyard ps --help$/],
+    [['run'], /^missing required argument 'MODEL'\. See modelyard run --help$/],
+    [['ps', 'extra'], /too many arguments/],
+    [['serve', '--port', '65536'], /It must be a port from 0 \(any free one\) to 65535/],
+    [['run', 'm', 'x', '--temperature', '-1'], /It must be a number from 0/],
+    [['run', 'm', 'x', '--temperature', ''], /It must be a number from 0/],
+    [['run', 'm', 'x', '--max-tokens', '1.5'], /It must be a whole number/],
+    [['run', 'm', 'x', '--seed', '4294967296'], /It must be a whole number/],
+  ])('%j is answered with what to do instead', async (words, message) => {
+    await expect(runProgram(desk().context, words)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringMatching(message) as string,
+    })
+  })
+})

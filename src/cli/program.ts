@@ -1,0 +1,47 @@
+import { Command, CommanderError } from 'commander'
+import { ModelyardError } from '../base/errors.ts'
+import type { CommandContext, CommandResult } from './command-context.ts'
+import { addCommands, examples } from './command-table.ts'
+import { EXIT, type ExitCode } from './exit-codes.ts'
+
+/** Runs one command line. @throws ModelyardError what the command met, and `invalid_request` for a wrong command line */
+export async function runProgram(context: CommandContext, words: readonly string[]): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.ok
+  const printed: string[] = []
+  const root = createRoot(context, (text) => printed.push(text))
+  addCommands(root, context, async (result: CommandResult) => {
+    exitCode = (await result) ?? EXIT.ok
+  })
+  try {
+    await root.parseAsync(words.length === 0 ? ['--help'] : [...words], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode !== 0) throw usageError(error, words, root)
+    await context.out.write(printed.join(''))
+  }
+  return exitCode
+}
+
+function createRoot({ out }: CommandContext, print: (text: string) => void): Command {
+  return new Command('modelyard')
+    .description('A local AI model server: one process owns every model on this machine.')
+    .option('-V, --version', 'show the version')
+    .helpCommand('help [COMMAND]', 'show what a command does')
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({
+      writeOut: print,
+      writeErr: () => undefined,
+      getOutHelpWidth: () => Math.min(out.columns, 120),
+      getOutHasColors: () => false,
+    })
+    .addHelpText('after', examples('serve', 'run smollm2 "What is the capital of France?"', 'help run'))
+}
+
+/** Commander's sentence, nearest name included, without its own prefix, and where to read on. */
+function usageError(error: CommanderError, words: readonly string[], root: Command): ModelyardError {
+  const sentence = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ')
+  const command = root.commands.find((known) => known.name() === words[0])
+  const help = command === undefined ? 'modelyard --help' : `modelyard ${command.name()} --help`
+  return new ModelyardError('invalid_request', `${sentence}${/[.?)]$/.test(sentence) ? '' : '.'} See ${help}`)
+}

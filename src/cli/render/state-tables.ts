@@ -1,0 +1,108 @@
+import { formatBytes } from '../../base/bytes.ts'
+import { formatDuration } from '../../base/durations.ts'
+import type { ModelListing } from '../../dialects/yard-port.ts'
+import type { DomainStatus, InstanceStatus, PoolStatus, TicketStatus } from '../../pool/pool-status.ts'
+import { renderTable } from './table.ts'
+
+/** `modelyard ps`: what is in memory, what waits, and how much room there is. */
+export function renderStatus(
+  status: Pick<PoolStatus, 'instances' | 'queue' | 'memory' | 'threads' | 'runs'>,
+): string {
+  const blocks = [
+    status.instances.length === 0 ? 'No model is in memory.' : renderInstances(status.instances),
+    ...(status.queue.length === 0 ? [] : [renderQueue(status.queue)]),
+    renderRoom(status),
+  ]
+  return blocks.join('\n\n')
+}
+
+function renderInstances(instances: readonly InstanceStatus[]): string {
+  const columns = [
+    { title: 'INSTANCE' },
+    { title: 'MODEL' },
+    { title: 'STATE' },
+    { title: 'SLOTS' },
+    { title: 'MEMORY', align: 'right' as const },
+    { title: 'CONTEXT', align: 'right' as const },
+    { title: 'UNLOADS' },
+    { title: 'PID', align: 'right' as const },
+  ]
+  const rows = instances.map((instance) => [
+    instance.id,
+    instance.model,
+    stateOf(instance),
+    `${instance.slots.filter((slot) => slot.leased).length} of ${instance.slots.length} busy`,
+    formatBytes(sum(Object.values(instance.booked))),
+    String(instance.contextSize),
+    unloadsIn(instance),
+    instance.pid === undefined ? '–' : String(instance.pid),
+  ])
+  return renderTable(columns, rows)
+}
+
+function stateOf({ state, progress }: InstanceStatus): string {
+  return state === 'loading' && progress !== undefined ? `${state} ${Math.floor(progress * 100)} %` : state
+}
+
+function unloadsIn({ leases, expiresIn }: InstanceStatus): string {
+  if (expiresIn === null) return 'never'
+  return leases > 0 ? 'when idle' : `in ${formatDuration(Math.max(0, expiresIn))}`
+}
+
+function renderQueue(queue: readonly TicketStatus[]): string {
+  const columns = [
+    { title: 'WAITING', align: 'right' as const },
+    { title: 'MODEL' },
+    { title: 'SINCE' },
+    { title: 'WHY' },
+  ]
+  const rows = queue.map((ticket) => [
+    String(ticket.position),
+    ticket.model,
+    formatDuration(ticket.waitingFor),
+    ticket.reason,
+  ])
+  return renderTable(columns, rows)
+}
+
+function renderRoom({ memory, threads, runs }: Pick<PoolStatus, 'memory' | 'threads' | 'runs'>): string {
+  const domains = Object.entries(memory).flatMap(([domain, status]) =>
+    status === undefined ? [] : [describeDomain(domain, status)],
+  )
+  const work = `${runs.active} of ${runs.limit} runs, ${threads.active} of ${threads.limit} threads at work`
+  return [...domains, work].join('\n')
+}
+
+function describeDomain(domain: string, { booked, budget, host }: DomainStatus): string {
+  const free =
+    host === undefined
+      ? ''
+      : `; the machine has ${formatBytes(host.available)} of ${formatBytes(host.total)} free`
+  return `${domain}: ${formatBytes(booked)} of ${formatBytes(budget)} budget in use${free}`
+}
+
+/** `modelyard list` */
+export function renderModels(models: readonly ModelListing[]): string {
+  if (models.length === 0) {
+    return 'No model is known yet. Fetch one (modelyard pull smollm2) or name some in modelyard.yaml.'
+  }
+  const columns = [
+    { title: 'MODEL' },
+    { title: 'STATE' },
+    { title: 'FOR' },
+    { title: 'CONTEXT', align: 'right' as const },
+    { title: 'ALSO CALLED' },
+  ]
+  const rows = models.map((model) => [
+    model.id,
+    model.state,
+    model.purpose,
+    model.contextLength === null ? '–' : String(model.contextLength),
+    model.aliases.join(', '),
+  ])
+  return renderTable(columns, rows)
+}
+
+function sum(numbers: readonly (number | undefined)[]): number {
+  return numbers.reduce<number>((total, number) => total + (number ?? 0), 0)
+}

@@ -1,0 +1,145 @@
+import { PassThrough } from 'node:stream'
+import { ManualClock } from '../base/clock.ts'
+import { ModelyardError } from '../base/errors.ts'
+import type { Message } from '../tasks/message.ts'
+import type { Part } from '../tasks/part.ts'
+import type { CommandContext } from './command-context.ts'
+import { Output } from './output.ts'
+import type { AnswerSummary, Question, YardClient, YardStateView } from './yard-client.ts'
+
+/** For tests of commands: two screens, a keyboard and a yard whose answers are written down beforehand. */
+export interface Desk {
+  context: CommandContext
+  stdin: PassThrough
+  out: () => string
+  err: () => string
+  yard: FakeYard
+  interrupt: AbortController
+}
+
+export function createDesk(yard: FakeYard = new FakeYard()): Desk {
+  const [out, outText] = screen()
+  const [err, errText] = screen()
+  const stdin = new PassThrough()
+  const interrupt = new AbortController()
+  const context: CommandContext = {
+    stdin,
+    out: new Output(out),
+    err: new Output(err),
+    clock: new ManualClock(),
+    environment: {},
+    stateFolder: '/nowhere',
+    signal: interrupt.signal,
+    openYard: () => Promise.resolve(yard),
+  }
+  return { context, stdin, out: outText, err: errText, yard, interrupt }
+}
+
+function screen(): [PassThrough, () => string] {
+  const stream = new PassThrough()
+  let shown = ''
+  stream.on('data', (data: Buffer) => (shown += data.toString()))
+  return [stream, () => shown]
+}
+
+/** What a script answers with: parts, then its end; an error; or nothing until it is aborted. */
+export type FakeAnswer =
+  | { parts: Part[]; summary?: Partial<AnswerSummary> }
+  | { parts: Part[]; error: Error }
+  | { parts: Part[]; hangs: true }
+
+export class FakeYard implements YardClient {
+  server: YardClient['server']
+  readonly asked: Question[] = []
+  readonly calls: string[] = []
+  readonly answers: FakeAnswer[] = []
+  models: string[] = ['tiny', 'other']
+  closed = 0
+
+  state(): Promise<YardStateView> {
+    return Promise.resolve({
+      version: '0.0.0',
+      pid: 1,
+      home: null,
+      startedAt: 0,
+      models: [],
+      instances: [],
+      queue: [],
+      memory: {
+        ram: { budget: 2 ** 30, absolute: 2 ** 30, booked: 0, loading: 0, resident: 0, releasing: 0 },
+      },
+      threads: { limit: 1, active: 0 },
+      runs: { limit: 4, active: 0 },
+    })
+  }
+
+  list(): ReturnType<YardClient['list']> {
+    return Promise.resolve(
+      this.models.map((id) => ({
+        id,
+        aliases: [],
+        created: 0,
+        state: 'unloaded',
+        contextLength: 1024,
+        capabilities: null,
+        purpose: 'generation' as const,
+      })),
+    )
+  }
+
+  show(model: string): Promise<Record<string, unknown>> {
+    if (this.models.includes(model)) return Promise.resolve({ id: model })
+    return Promise.reject(new ModelyardError('model_not_found', `There is no model "${model}".`))
+  }
+
+  plan(model: string): Promise<Record<string, unknown>> {
+    return this.show(model)
+  }
+
+  load(model: string): Promise<void> {
+    this.calls.push(`load ${model}`)
+    return Promise.resolve()
+  }
+
+  unload(model: string): Promise<void> {
+    this.calls.push(`unload ${model}`)
+    return Promise.resolve()
+  }
+
+  async *ask(question: Question): ReturnType<YardClient['ask']> {
+    this.asked.push(question)
+    const answer = this.answers.shift() ?? { parts: [] }
+    yield* answer.parts
+    if ('error' in answer) throw answer.error
+    if ('hangs' in answer) await untilAborted(question.signal)
+    return {
+      model: question.model,
+      finishReason: 'stop',
+      usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 2, reasoningTokens: 0 },
+      ...('summary' in answer ? answer.summary : {}),
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.closed++
+    return Promise.resolve()
+  }
+}
+
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  throw new ModelyardError('aborted', 'Interrupted.')
+}
+
+/** A part of an answer. */
+export function text(words: string): Part {
+  return { type: 'text', text: words }
+}
+
+/** What was said so far, for comparison: `user: hello`. */
+export function transcript(messages: readonly Message[]): string[] {
+  return messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : '…'}`)
+}
