@@ -23,6 +23,8 @@ export interface CommandContext {
   readonly environment: Record<string, string | undefined>
   /** Where small files of the command line itself are kept (the chat's history). */
   readonly stateFolder: string
+  /** Where engine packages are installed. */
+  readonly enginesFolder: string
   /** Fires at the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal
   /** Attaches to the running server of this home, or makes a yard in this process (C0). */

@@ -175,7 +175,9 @@ function addMachine(root: Command, context: CommandContext, perform: Perform): v
     .addHelpText('after', examples('engines install node-llama-cpp'))
     .action((engine, options) =>
       perform(
-        import('./commands/engines.ts').then(({ installEngine }) => installEngine(context, engine, options)),
+        import('./commands/engines.ts').then(({ installEngineCommand }) =>
+          installEngineCommand(context, engine, options),
+        ),
       ),
     )
 }

@@ -16,6 +16,7 @@ function desk(): { context: CommandContext; printed: () => string } {
     clock: new ManualClock(),
     environment: {},
     stateFolder: '/nowhere',
+    enginesFolder: '/nowhere',
     signal: new AbortController().signal,
     openYard: () => Promise.reject(new Error('no yard here')),
   }

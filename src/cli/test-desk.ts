@@ -29,6 +29,7 @@ export function createDesk(yard: FakeYard = new FakeYard()): Desk {
     clock: new ManualClock(),
     environment: {},
     stateFolder: '/nowhere',
+    enginesFolder: '/nowhere',
     signal: interrupt.signal,
     openYard: () => Promise.resolve(yard),
   }

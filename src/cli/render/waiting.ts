@@ -24,19 +24,31 @@ export function describeWait(
 /** Milliseconds until a wait is worth a word, and between two looks. */
 const INTERVAL = 400
 
-/** A line that says what is waited for and goes away when the wait is over. Shown on a terminal only. */
+export interface WaitingNoteOptions {
+  /** Away from a terminal, one line every so many milliseconds; absent = nothing there. */
+  logEvery?: number
+}
+
+/** A line that says what is waited for and goes away when the wait is over. */
 export class WaitingNote {
   readonly #err: Output
   readonly #clock: Clock
   readonly #look: () => Promise<string | undefined>
+  readonly #interval: number | undefined
   #timer: Timer | undefined
   #shown = false
 
-  constructor(err: Output, clock: Clock, look: () => Promise<string | undefined>) {
+  constructor(
+    err: Output,
+    clock: Clock,
+    look: () => Promise<string | undefined>,
+    options: WaitingNoteOptions = {},
+  ) {
     this.#err = err
     this.#clock = clock
     this.#look = look
-    if (err.isTerminal) this.#next()
+    this.#interval = err.isTerminal ? INTERVAL : options.logEvery
+    this.#next()
   }
 
   /** Takes the line away. Twice is harmless. */
@@ -49,18 +61,21 @@ export class WaitingNote {
   }
 
   #next(): void {
-    this.#timer = this.#clock.setTimer(INTERVAL, () => void this.#show())
+    if (this.#interval === undefined) return
+    this.#timer = this.#clock.setTimer(this.#interval, () => void this.#show())
   }
 
   async #show(): Promise<void> {
     const words = await this.#look().catch(() => undefined)
     if (this.#timer === undefined) return
-    if (words !== undefined) {
-      this.#shown = true
-      const line = words.slice(0, this.#err.columns - 2)
-      await this.#err.write(`\r\u001B[K${this.#err.colors.dim(line)}`)
-    }
+    if (words !== undefined) await this.#write(words)
     if (this.#timer !== undefined) this.#next()
+  }
+
+  async #write(words: string): Promise<void> {
+    if (!this.#err.isTerminal) return await this.#err.line(words)
+    this.#shown = true
+    await this.#err.write(`\r\u001B[K${this.#err.colors.dim(words.slice(0, this.#err.columns - 2))}`)
   }
 }
 

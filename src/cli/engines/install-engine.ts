@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ModelyardError } from '../../base/errors.ts'
+import { runCommand, type CommandOutcome } from '../../host/run-command.ts'
+import { engineFolder, installedVersion, type EnginePackage } from './engine-package.ts'
+
+export interface InstallOptions {
+  signal: AbortSignal
+  /** Each line the package manager writes. */
+  onLine?: (line: string) => void
+}
+
+/**
+ * Installs an engine with the user's own npm, next to its place first: it appears there only when it is complete, and an
+ * interrupted installation leaves nothing behind. No script of any package is run.
+ * @throws ModelyardError `engine_missing` with npm's last lines; `aborted`
+ */
+export async function installEngine(
+  enginesFolder: string,
+  engine: EnginePackage,
+  options: InstallOptions,
+): Promise<void> {
+  const place = engineFolder(enginesFolder, engine.name)
+  const draft = join(enginesFolder, `.${engine.name}-${randomBytes(6).toString('hex')}`)
+  await mkdir(draft, { recursive: true })
+  try {
+    await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true }))
+    await runNpm(draft, engine, options)
+    if (installedVersion(enginesFolder, engine) !== engine.version) await moveIntoPlace(draft, place)
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+  if (installedVersion(enginesFolder, engine) !== engine.version) throw failed(engine, undefined)
+}
+
+async function runNpm(folder: string, engine: EnginePackage, options: InstallOptions): Promise<void> {
+  const npm = npmCommand()
+  const outcome = await runCommand({
+    command: npm.command,
+    args: [...npm.args, ...installArguments(folder, engine)],
+    directory: folder,
+    signal: options.signal,
+    onLine: (line) => options.onLine?.(line),
+  })
+  if (outcome.code !== 0) throw failed(engine, outcome)
+}
+
+/** `--omit=optional` keeps the CUDA and Vulkan builds out (600 MB); our platform's package is named, so it comes. */
+export function installArguments(folder: string, engine: EnginePackage): string[] {
+  return [
+    'install',
+    '--prefix',
+    folder,
+    '--omit=optional',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=http',
+    `${engine.name}@${engine.version}`,
+    `${engine.platformPackage}@${engine.version}`,
+  ]
+}
+
+/** Windows' npm is a batch file, which cannot be started without a shell: its program is started instead. */
+function npmCommand(): { command: string; args: string[] } {
+  if (process.platform !== 'win32') return { command: 'npm', args: [] }
+  const program = join(dirname(process.execPath), 'node_modules', 'npm', 'bin', 'npm-cli.js')
+  return { command: process.execPath, args: [program] }
+}
+
+/** An older version gives way. When somebody else was faster, the draft stays where it is and is thrown away. */
+async function moveIntoPlace(draft: string, place: string): Promise<void> {
+  const old = `${draft}-old`
+  await rename(place, old).catch(() => undefined)
+  await rename(draft, place).catch(() => undefined)
+  await rm(old, { recursive: true, force: true })
+}
+
+function failed(engine: EnginePackage, outcome: CommandOutcome | undefined): ModelyardError {
+  const what = `${engine.name} ${engine.version} could not be installed`
+  if (outcome?.error?.code === 'ENOENT') {
+    return new ModelyardError(
+      'engine_missing',
+      `${what}: there is no npm on PATH. Install npm and try again.`,
+    )
+  }
+  const how = outcome === undefined ? 'it is not complete' : `npm ended with exit code ${outcome.code}`
+  return new ModelyardError(
+    'engine_missing',
+    `${what}: ${how}. Look at npm's last lines, then try again: modelyard engines install ${engine.name}`,
+    { details: { logTail: outcome?.logTail ?? [] } },
+  )
+}

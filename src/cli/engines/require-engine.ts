@@ -1,0 +1,64 @@
+import { formatDuration } from '../../base/durations.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { CommandContext } from '../command-context.ts'
+import { WaitingNote } from '../render/waiting.ts'
+import { installedVersion, type EnginePackage } from './engine-package.ts'
+import { installEngine } from './install-engine.ts'
+
+export interface InstallWishes {
+  /** False with `--no-install`. */
+  install?: boolean
+  verbose?: boolean
+}
+
+/**
+ * Makes sure an engine is there: installs it on first use, never in silence. @returns whether anything was installed
+ * @throws ModelyardError `engine_missing` when it is not and must not be installed
+ */
+export async function requireEngine(
+  context: CommandContext,
+  enginesFolder: string,
+  engine: EnginePackage,
+  wishes: InstallWishes,
+): Promise<boolean> {
+  const present = installedVersion(enginesFolder, engine)
+  if (present === engine.version) return false
+  if (wishes.install === false) throw missing(engine, present)
+  await installLoudly(context, enginesFolder, engine, wishes.verbose === true)
+  return true
+}
+
+async function installLoudly(
+  context: CommandContext,
+  enginesFolder: string,
+  engine: EnginePackage,
+  verbose: boolean,
+): Promise<void> {
+  const { err, clock, signal } = context
+  const begun = clock.now()
+  await err.line(
+    `Installing the engine ${engine.name} ${engine.version} into ${enginesFolder} (about 90 MB, only this once) …`,
+  )
+  let fetched = 0
+  const words = (): string =>
+    `installing ${engine.name}: ${fetched} packages asked for, ${formatDuration(clock.now() - begun)}`
+  const note = new WaitingNote(err, clock, () => Promise.resolve(words()), { logEvery: 5000 })
+  const onLine = (line: string): void => {
+    if (line.includes('http fetch')) fetched++
+    if (verbose) void err.line(line)
+  }
+  try {
+    await installEngine(enginesFolder, engine, { signal, onLine })
+  } finally {
+    await note.stop()
+  }
+  await err.line(`Installed ${engine.name} ${engine.version} in ${formatDuration(clock.now() - begun)}.`)
+}
+
+function missing(engine: EnginePackage, present: string | undefined): ModelyardError {
+  const found = present === undefined ? 'is not installed' : `is installed as ${present}`
+  return new ModelyardError(
+    'engine_missing',
+    `The engine ${engine.name} ${engine.version} ${found}. Install it: modelyard engines install ${engine.name}`,
+  )
+}
