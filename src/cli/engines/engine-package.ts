@@ -52,11 +52,17 @@ export function engineFolder(enginesFolder: string, engine: string): string {
   return join(enginesFolder, engine)
 }
 
-/** Version of the engine in that folder, its platform's binaries included; undefined when anything of it is missing. */
+/** Version of the engine among the installed ones, its platform's binaries included; undefined when anything of it is missing. */
 export function installedVersion(enginesFolder: string, engine: EnginePackage): string | undefined {
-  const modules = join(engineFolder(enginesFolder, engine.name), 'node_modules')
-  const versions = [engine.name, engine.platformPackage].map((name) => manifestVersion(join(modules, name)))
-  return versions[0] === versions[1] ? versions[0] : undefined
+  return versionIn(engineFolder(enginesFolder, engine.name), engine)
+}
+
+/** The same for one folder, wherever it is. */
+export function versionIn(folder: string, engine: EnginePackage): string | undefined {
+  const [version, platformVersion] = [engine.name, engine.platformPackage].map((name) =>
+    manifestVersion(join(folder, 'node_modules', name)),
+  )
+  return version === platformVersion ? version : undefined
 }
 
 function manifestVersion(folder: string): string | undefined {

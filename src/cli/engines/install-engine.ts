@@ -3,7 +3,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
 import { runCommand, type CommandOutcome } from '../../host/run-command.ts'
-import { engineFolder, installedVersion, type EnginePackage } from './engine-package.ts'
+import { engineFolder, versionIn, type EnginePackage } from './engine-package.ts'
 
 export interface InstallOptions {
   signal: AbortSignal
@@ -27,11 +27,11 @@ export async function installEngine(
   try {
     await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true }))
     await runNpm(draft, engine, options)
-    if (installedVersion(enginesFolder, engine) !== engine.version) await moveIntoPlace(draft, place)
+    if (versionIn(draft, engine) !== engine.version) throw failed(engine, undefined)
+    if (versionIn(place, engine) !== engine.version) await moveIntoPlace(draft, place)
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
-  if (installedVersion(enginesFolder, engine) !== engine.version) throw failed(engine, undefined)
 }
 
 async function runNpm(folder: string, engine: EnginePackage, options: InstallOptions): Promise<void> {
