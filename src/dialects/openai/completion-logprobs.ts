@@ -1,0 +1,28 @@
+import type { TokenLogprob } from '../../tasks/part.ts'
+
+/** The old `logprobs` object of completions. */
+export interface CompletionLogprobs {
+  tokens: string[]
+  token_logprobs: (number | null)[]
+  top_logprobs: Record<string, number>[] | null
+  text_offset: number[]
+}
+
+/** @param offset UTF-16 units of the choice's text before the first of these tokens */
+export function completionLogprobs(entries: readonly TokenLogprob[], offset: number): CompletionLogprobs {
+  const logprobs: CompletionLogprobs = {
+    tokens: [],
+    token_logprobs: [],
+    top_logprobs: [],
+    text_offset: [],
+  }
+  let at = offset
+  for (const { text, logprob, top } of entries) {
+    logprobs.tokens.push(text)
+    logprobs.token_logprobs.push(logprob)
+    logprobs.top_logprobs?.push(Object.fromEntries(top.map((other) => [other.text, other.logprob])))
+    logprobs.text_offset.push(at)
+    at += text.length
+  }
+  return logprobs
+}

@@ -1,0 +1,54 @@
+import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
+import type { DialectRequest, RunAction } from '../dialect.ts'
+import { decodeExtensions } from '../extensions.ts'
+import { asArray, invalidField, optionalChoice, optionalNumber, wrongType, type Fields } from '../fields.ts'
+import { decodeTokens } from './decode-completion.ts'
+import { decodeBody, decodeModel } from './decode-model.ts'
+import { EmbeddingAnswer } from './encode-embedding.ts'
+import { EMBEDDING_PARAMETERS, refuseUnsupported } from './parameters.ts'
+
+/** `POST /v1/embeddings` */
+export function decodeEmbedding(request: DialectRequest): RunAction {
+  const body = decodeBody(request.body)
+  const model = decodeModel(body)
+  refuseUnsupported(body, EMBEDDING_PARAMETERS)
+  const format = optionalChoice(body, 'encoding_format', ['float', 'base64'] as const) ?? 'float'
+  const task = decodeEmbeddingTask(body)
+  return {
+    type: 'run',
+    model,
+    tasks: [task],
+    options: decodeExtensions(body, request.headers),
+    encoder: new EmbeddingAnswer(model, format, task.inputs.length),
+  }
+}
+
+/** @throws ModelyardError that names a wrong input by its index */
+export function decodeEmbeddingTask(body: Fields): EmbeddingTask {
+  const task: EmbeddingTask = { kind: 'embedding', inputs: decodeInputs(body['input']) }
+  const dimensions = optionalNumber(body, 'dimensions', { least: 1, integer: true })
+  if (dimensions !== undefined) task.dimensions = dimensions
+  return task
+}
+
+/** A text, texts, one list of token ids, or several (BR-33). Empty texts are refused, as in the API. */
+function decodeInputs(value: unknown): (string | number[])[] {
+  if (typeof value === 'string') return [checkText(value, 'input')]
+  if (value === undefined) throw invalidField('input', `'input' is missing.`)
+  const inputs = asArray(value, 'input')
+  if (inputs.length === 0) throw invalidField('input', `'input' is an empty array.`)
+  if (typeof inputs[0] === 'number') return [decodeTokens(inputs, 'input')]
+  const tokens = Array.isArray(inputs[0])
+  return inputs.map((input, index) => decodeInput(input, `input[${index}]`, tokens))
+}
+
+function decodeInput(input: unknown, param: string, tokens: boolean): string | number[] {
+  if (tokens && Array.isArray(input)) return decodeTokens(input, param)
+  if (!tokens && typeof input === 'string') return checkText(input, param)
+  throw wrongType(param, tokens ? 'an array of token ids, as the first is' : 'a string', input)
+}
+
+function checkText(text: string, param: string): string {
+  if (text === '') throw invalidField(param, `'${param}' is an empty string.`)
+  return text
+}

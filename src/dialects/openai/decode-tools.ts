@@ -1,0 +1,126 @@
+import type { ChatTask } from '../../tasks/chat-task.ts'
+import type { Tool, ToolChoice } from '../../tasks/message.ts'
+import {
+  asFields,
+  asString,
+  invalidField,
+  isFields,
+  notImplemented,
+  optionalArray,
+  optionalBoolean,
+  optionalChoice,
+  optionalFields,
+  optionalString,
+  wrongType,
+  type Fields,
+} from '../fields.ts'
+
+const MOST_TOOLS = 512
+const MODES = ['none', 'auto', 'required'] as const
+
+/** Fills in `tools`, `toolChoice` and `parallelToolCalls`. */
+export function decodeTools(body: Fields, task: ChatTask): void {
+  const tools = (optionalArray(body, 'tools') ?? []).map((tool, index) => decodeTool(tool, `tools[${index}]`))
+  checkTools(tools)
+  const parallel = optionalBoolean(body, 'parallel_tool_calls')
+  const choice = decodeChoice(body['tool_choice'])
+  if (tools.length === 0) {
+    refuseForcedChoice(choice)
+    return
+  }
+  task.tools = choice?.only === undefined ? tools : tools.filter(({ name }) => choice.only?.includes(name))
+  if (choice !== undefined) {
+    checkNames(choice, tools)
+    task.toolChoice = choice.mode
+  }
+  if (parallel !== undefined) task.parallelToolCalls = parallel
+}
+
+function decodeTool(value: unknown, param: string): Tool {
+  const fields = asFields(value, param)
+  if (fields['type'] === 'custom') throw notImplemented(`${param}.type`, 'Custom tools are not supported.')
+  optionalChoice(fields, 'type', ['function'], `${param}.`)
+  const path = `${param}.function`
+  const definition = asFields(fields['function'], path)
+  const tool: Tool = {
+    name: asString(definition['name'], `${path}.name`),
+    // A function without parameters takes none.
+    parameters: optionalFields(definition, 'parameters', `${path}.`) ?? { type: 'object', properties: {} },
+  }
+  if (tool.name === '') throw invalidField(`${path}.name`, `'${path}.name' must not be empty.`)
+  const description = optionalString(definition, 'description', `${path}.`)
+  if (description !== undefined) tool.description = description
+  const strict = optionalBoolean(definition, 'strict', `${path}.`)
+  if (strict !== undefined) tool.strict = strict
+  return tool
+}
+
+function checkTools(tools: Tool[]): void {
+  if (tools.length > MOST_TOOLS) {
+    throw invalidField('tools', `'tools' has ${tools.length} entries; at most ${MOST_TOOLS} are allowed.`)
+  }
+  const seen = new Set<string>()
+  for (const [index, { name }] of tools.entries()) {
+    if (seen.has(name)) {
+      throw invalidField(
+        `tools[${index}].function.name`,
+        `'tools[${index}].function.name' is used by another tool.`,
+      )
+    }
+    seen.add(name)
+  }
+}
+
+interface DecodedChoice {
+  mode: ToolChoice
+  /** Where the choice names functions, with its path. */
+  only?: string[]
+  param: string
+}
+
+function decodeChoice(value: unknown): DecodedChoice | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string') {
+    const mode = MODES.find((candidate) => candidate === value)
+    if (mode !== undefined) return { mode, param: 'tool_choice' }
+    throw invalidField(
+      'tool_choice',
+      `'tool_choice' must be 'none', 'auto', 'required' or an object that names a function.`,
+    )
+  }
+  if (!isFields(value)) throw wrongType('tool_choice', 'a string or an object', value)
+  return value['type'] === 'allowed_tools' ? decodeAllowed(value) : decodeNamed(value)
+}
+
+function decodeNamed(fields: Fields): DecodedChoice {
+  if (fields['type'] === 'custom') throw notImplemented('tool_choice', 'Custom tools are not supported.')
+  optionalChoice(fields, 'type', ['function'], 'tool_choice.')
+  const name = functionName(fields, 'tool_choice')
+  return { mode: { name }, param: 'tool_choice.function.name' }
+}
+
+function decodeAllowed(fields: Fields): DecodedChoice {
+  const path = 'tool_choice.allowed_tools'
+  const allowed = asFields(fields['allowed_tools'], path)
+  const mode = optionalChoice(allowed, 'mode', ['auto', 'required'], `${path}.`) ?? 'auto'
+  const tools = optionalArray(allowed, 'tools', `${path}.`) ?? []
+  const only = tools.map((tool, index) =>
+    functionName(asFields(tool, `${path}.tools[${index}]`), `${path}.tools[${index}]`),
+  )
+  return { mode, only, param: `${path}.tools` }
+}
+
+function functionName(fields: Fields, param: string): string {
+  return asString(asFields(fields['function'], `${param}.function`)['name'], `${param}.function.name`)
+}
+
+function refuseForcedChoice(choice: DecodedChoice | undefined): void {
+  if (choice === undefined || choice.mode === 'none' || choice.mode === 'auto') return
+  throw invalidField('tool_choice', `'tool_choice' asks for a tool, but 'tools' offers none.`)
+}
+
+function checkNames({ mode, only, param }: DecodedChoice, tools: Tool[]): void {
+  const wanted = typeof mode === 'object' ? [mode.name] : (only ?? [])
+  if (wanted.every((name) => tools.some((tool) => tool.name === name))) return
+  throw invalidField(param, `'${param}' names a function that 'tools' does not offer.`)
+}

@@ -1,0 +1,55 @@
+import type { RunInfo } from '../../runs/run.ts'
+import type { Part, Result, TokenLogprob } from '../../tasks/part.ts'
+import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
+import type { RunEncoder } from '../dialect.ts'
+import { completionLogprobs } from './completion-logprobs.ts'
+import { encodeError } from './encode-error.ts'
+import { addUsage, finishReason, timingsObject, usageObject, type AnswerEnvelope } from './usage.ts'
+
+/** Answers to one or several prompts in one piece; choices are in the order of the prompts. */
+export class CompletionAnswer implements RunEncoder {
+  readonly streaming = false
+  readonly contentType = 'application/json'
+  readonly fail: RunEncoder['fail'] = encodeError
+  readonly #envelope: AnswerEnvelope
+  readonly #choices: Record<string, unknown>[] = []
+  #text = ''
+  #logprobs: TokenLogprob[] | undefined
+  #usage: Usage = NO_USAGE
+  #timings: Record<string, number> | undefined
+
+  constructor(envelope: AnswerEnvelope) {
+    this.#envelope = envelope
+  }
+
+  part(part: Part): string {
+    if (part.type !== 'text') return ''
+    this.#text += part.text
+    if (part.logprobs !== undefined) (this.#logprobs ??= []).push(...part.logprobs)
+    return ''
+  }
+
+  end(result: Result, task: number, info: RunInfo): string {
+    const logprobs = this.#logprobs === undefined ? null : completionLogprobs(this.#logprobs, 0)
+    this.#choices.push({ text: this.#text, index: task, logprobs, finish_reason: finishReason(result) })
+    this.#text = ''
+    this.#logprobs = undefined
+    this.#usage = addUsage(this.#usage, result.usage)
+    this.#timings = timingsObject(result, info)
+    return ''
+  }
+
+  finish(): string {
+    const { id, created, model } = this.#envelope
+    return JSON.stringify({
+      id,
+      object: 'text_completion',
+      created,
+      model,
+      choices: this.#choices,
+      usage: usageObject(this.#usage),
+      // Stages of several runs do not add up to anything.
+      ...(this.#choices.length === 1 ? { timings: this.#timings } : {}),
+    })
+  }
+}

@@ -1,0 +1,47 @@
+import type { ModelyardError } from '../../base/errors.ts'
+import { eventData, DONE } from './event-data.ts'
+
+const TYPES: Record<number, string> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  429: 'rate_limit_error',
+}
+
+/** Codes that clients know by OpenAI's own name. */
+const CODES: Partial<Record<ModelyardError['code'], string>> = {
+  unauthorized: 'invalid_api_key',
+  queue_full: 'rate_limit_exceeded',
+}
+
+function errorType(status: number): string {
+  return TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
+}
+
+/** Clients match on the words "maximum context length"; both numbers are in it (BR-07). */
+function errorMessage({ code, message, details }: ModelyardError): string {
+  const { promptTokens, contextSize } = details
+  if (code !== 'context_length_exceeded') return message
+  if (typeof promptTokens !== 'number' || typeof contextSize !== 'number') return message
+  return (
+    `This model's maximum context length is ${contextSize} tokens, ` +
+    `but the request has ${promptTokens} tokens. Shorten it, or load the model with a larger context.`
+  )
+}
+
+/** `{error: {message, type, param, code}}` as JSON. */
+export function encodeError(error: ModelyardError, status: number): string {
+  const { param } = error.details
+  return JSON.stringify({
+    error: {
+      message: errorMessage(error),
+      type: errorType(status),
+      param: typeof param === 'string' ? param : null,
+      code: CODES[error.code] ?? error.code,
+    },
+  })
+}
+
+/** The end of a broken stream: the error as the only terminal event, then the terminator, never a finish chunk (BR-09). */
+export function encodeStreamError(error: ModelyardError, status: number): string {
+  return eventData(encodeError(error, status)) + DONE
+}

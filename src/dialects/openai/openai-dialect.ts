@@ -1,0 +1,21 @@
+import type { Dialect } from '../dialect.ts'
+import { decodeChat } from './decode-chat.ts'
+import { decodeCompletion } from './decode-completion.ts'
+import { decodeEmbedding } from './decode-embedding.ts'
+import { encodeError } from './encode-error.ts'
+import { findModel, listModels } from './list-models.ts'
+
+/** The OpenAI API as its reference publishes it (H1). */
+export const openAiDialect: Dialect = {
+  name: 'openai',
+  prefixes: ['/v1', '/openai/v1'],
+  anyContentType: false,
+  routes: [
+    { method: 'GET', path: '/models', body: 'none', decode: listModels },
+    { method: 'GET', path: '/models/*', body: 'none', decode: findModel },
+    { method: 'POST', path: '/chat/completions', body: 'json', decode: decodeChat },
+    { method: 'POST', path: '/completions', body: 'json', decode: decodeCompletion },
+    { method: 'POST', path: '/embeddings', body: 'json', decode: decodeEmbedding },
+  ],
+  errorBody: encodeError,
+}

@@ -1,0 +1,91 @@
+import type { RunInfo } from '../../runs/run.ts'
+import type { FinishReason, Result, TokenLogprob } from '../../tasks/part.ts'
+import type { Usage } from '../../tasks/usage.ts'
+
+/** What all objects of one answer share. */
+export interface AnswerEnvelope {
+  id: string
+  /** Seconds since 1970. */
+  created: number
+  /** The name the client asked for (BR-37). */
+  model: string
+}
+
+const FINISH_REASONS: Record<FinishReason, string> = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  // These two come from library calls only; over HTTP they are errors before they get here.
+  abort: 'stop',
+  timeout: 'stop',
+}
+
+export function finishReason(result: Result): string {
+  return FINISH_REASONS[result.finishReason]
+}
+
+export function addUsage(sum: Usage, usage: Usage): Usage {
+  return {
+    promptTokens: sum.promptTokens + usage.promptTokens,
+    cachedTokens: sum.cachedTokens + usage.cachedTokens,
+    completionTokens: sum.completionTokens + usage.completionTokens,
+    reasoningTokens: sum.reasoningTokens + usage.reasoningTokens,
+  }
+}
+
+/** `usage` of chat and completions. */
+export function usageObject(usage: Usage): Record<string, unknown> {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.promptTokens + usage.completionTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  }
+}
+
+function perSecond(tokens: number, milliseconds: number): number {
+  return milliseconds > 0 ? round((tokens * 1000) / milliseconds) : 0
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}
+
+/** The `timings` extension, with the names llama.cpp's server uses; milliseconds. */
+export function timingsObject({ usage, timings }: Result, info: RunInfo): Record<string, number> {
+  const evaluated = usage.promptTokens - usage.cachedTokens
+  return {
+    queue_ms: round(info.queueMs),
+    load_ms: round(info.loadMs),
+    cache_n: usage.cachedTokens,
+    prompt_n: evaluated,
+    prompt_ms: round(timings.prefill),
+    prompt_per_second: perSecond(evaluated, timings.prefill),
+    predicted_n: usage.completionTokens,
+    predicted_ms: round(timings.decode),
+    predicted_per_second: perSecond(usage.completionTokens, timings.decode),
+  }
+}
+
+/** What the headers say, for the end of a stream whose headers went out before it was known. */
+export function originObject(info: RunInfo): Record<string, unknown> {
+  return {
+    model: info.model,
+    instance: info.instance ?? null,
+    queue_ms: round(info.queueMs),
+    load_ms: round(info.loadMs),
+    cached_tokens: info.cachedTokens,
+  }
+}
+
+/** An entry of chat's `logprobs.content`. */
+export function chatLogprob({ text, bytes, logprob, top }: TokenLogprob): Record<string, unknown> {
+  return {
+    token: text,
+    logprob,
+    bytes,
+    top_logprobs: top.map((other) => ({ token: other.text, logprob: other.logprob, bytes: other.bytes })),
+  }
+}

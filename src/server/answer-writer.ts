@@ -1,0 +1,122 @@
+import type { Clock, Timer } from '../base/clock.ts'
+import type { RunEncoder } from '../dialects/dialect.ts'
+import type { RunInfo } from '../runs/run.ts'
+import type { Exchange } from './exchange.ts'
+import { runHeaders } from './run-headers.ts'
+
+/** Text gathered in one turn of the event loop is sent as one write, unless it grows past this. */
+const BATCH = 16 * 1024
+
+/**
+ * Sends one run's answer. A stream's headers go out with its first text or with the first heartbeat; a plain answer goes out
+ * whole. Never buffers more than one batch: whoever writes waits for `drained()` while `blocked` (P16).
+ */
+export class AnswerWriter {
+  readonly #exchange: Exchange
+  readonly #encoder: RunEncoder
+  #heartbeat: Timer | undefined
+  #pending = ''
+  #scheduled = false
+  #blocked = false
+  #silent = true
+  #ended = false
+  #info: RunInfo | undefined
+
+  constructor(exchange: Exchange, encoder: RunEncoder, clock: Clock, silence: number) {
+    this.#exchange = exchange
+    this.#encoder = encoder
+    if (encoder.heartbeat !== undefined) this.#beatAfter(clock, silence, encoder.heartbeat)
+  }
+
+  /** Facts for the headers, known when the first part has come. */
+  begin(info: RunInfo): void {
+    if (this.#info !== undefined) return
+    this.#info = info
+    if (this.begun) this.#encoder.headersWentEarly?.()
+  }
+
+  /** Whether the status is out, so that an error can only follow inside the stream. */
+  get begun(): boolean {
+    return this.#exchange.response.headersSent
+  }
+
+  /** Whether the client reads slower than the run writes. */
+  get blocked(): boolean {
+    return this.#blocked
+  }
+
+  write(text: string): void {
+    if (text === '') return
+    this.#pending += text
+    if (this.#pending.length >= BATCH) this.#flush()
+    else if (!this.#scheduled) {
+      this.#scheduled = true
+      // After all that is ready now, before any I/O: parts of one turn share a write.
+      process.nextTick(this.#flushScheduled)
+    }
+  }
+
+  /** Resolves when the client has read enough, or is gone. */
+  drained(): Promise<void> {
+    const { response } = this.#exchange
+    if (!this.#blocked || response.destroyed) return Promise.resolve()
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#blocked = false
+        response.off('drain', done).off('close', done)
+        resolve()
+      }
+      response.once('drain', done).once('close', done)
+    })
+  }
+
+  end(text: string): void {
+    this.stop()
+    const body = this.#pending + text
+    this.#pending = ''
+    this.#ended = true
+    if (this.#exchange.signal.aborted) return
+    if (this.begun) this.#exchange.response.end(body)
+    else this.#exchange.send(200, this.#encoder.contentType, body, this.#headers())
+  }
+
+  /** No more signs of life, nothing more to send: the answer is somebody else's from here. */
+  stop(): void {
+    this.#heartbeat?.cancel()
+    this.#ended = true
+  }
+
+  readonly #flushScheduled = (): void => {
+    this.#scheduled = false
+    this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#pending === '' || this.#ended || this.#exchange.signal.aborted) return
+    if (!this.begun) this.#exchange.writeHead(200, this.#headers())
+    this.#silent = false
+    this.#blocked = !this.#exchange.response.write(this.#pending)
+    this.#pending = ''
+  }
+
+  #headers(): Record<string, string | number> {
+    const { contentType, streaming } = this.#encoder
+    return {
+      'content-type': contentType,
+      ...(streaming ? { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } : {}),
+      ...(this.#info === undefined ? {} : runHeaders(this.#info)),
+    }
+  }
+
+  #beatAfter(clock: Clock, silence: number, beat: string): void {
+    this.#heartbeat = clock.setTimer(silence, () => {
+      if (this.#ended) return
+      if (this.#silent && !this.#blocked) {
+        this.#pending += beat
+        this.#flush()
+      }
+      this.#silent = true
+      this.#beatAfter(clock, silence, beat)
+    })
+  }
+}

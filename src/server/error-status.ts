@@ -1,0 +1,62 @@
+import type { ErrorCode, ModelyardError } from '../base/errors.ts'
+
+/** The one table from codes to statuses. 499 is only logged: nobody is left to read it. */
+const STATUS: Record<ErrorCode, number> = {
+  aborted: 499,
+  checksum_mismatch: 502,
+  config_invalid: 500,
+  context_length_exceeded: 400,
+  disk_full: 507,
+  download_failed: 502,
+  engine_failed: 500,
+  engine_missing: 501,
+  forbidden: 403,
+  home_in_use: 500,
+  insufficient_memory: 503,
+  internal: 500,
+  invalid_request: 400,
+  method_not_allowed: 405,
+  model_file_invalid: 500,
+  model_load_failed: 503,
+  model_not_found: 404,
+  model_too_large: 507,
+  not_found: 404,
+  payload_too_large: 413,
+  queue_full: 429,
+  request_crashes_worker: 500,
+  run_cut: 503,
+  shutting_down: 503,
+  slow_reader: 408,
+  timeout: 504,
+  unauthorized: 401,
+  unsupported: 400,
+  unsupported_media_type: 415,
+  worker_exited: 503,
+}
+
+/** Trying these again as they are cannot help; official SDKs repeat every 5xx unless told not to. */
+const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'config_invalid',
+  'engine_missing',
+  'model_file_invalid',
+  'model_too_large',
+  'request_crashes_worker',
+  'unsupported',
+])
+
+/** HTTP status of an error; `details.httpStatus` (set by the edge itself) is more exact than the code where it is there. */
+export function errorStatus(error: ModelyardError): number {
+  const exact = error.details['httpStatus']
+  return typeof exact === 'number' ? exact : STATUS[error.code]
+}
+
+/** Headers that tell a client whether and when to try again. */
+export function retryHeaders(error: ModelyardError, status: number): Record<string, string> {
+  if (PERMANENT.has(error.code)) return { 'x-should-retry': 'false' }
+  if (status !== 429 && status !== 503) return {}
+  const milliseconds = Math.max(0, Math.ceil(error.retryAfter ?? 1000))
+  return {
+    'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))),
+    'retry-after-ms': String(milliseconds),
+  }
+}

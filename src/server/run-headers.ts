@@ -1,0 +1,18 @@
+import type { RunInfo } from '../runs/run.ts'
+
+/** What became of the request, for people and proxies. */
+export function runHeaders(info: RunInfo): Record<string, string | number> {
+  const headers: Record<string, string | number> = {
+    'modelyard-model': headerText(info.model),
+    'modelyard-queue-ms': Math.round(info.queueMs),
+    'modelyard-load-ms': Math.round(info.loadMs),
+    'modelyard-cached-tokens': info.cachedTokens,
+  }
+  if (info.instance !== undefined) headers['modelyard-instance'] = headerText(info.instance)
+  return headers
+}
+
+/** Names of models may hold what headers may not. */
+function headerText(text: string): string {
+  return /^[\x20-\x7E]*$/.test(text) ? text : encodeURIComponent(text)
+}
