@@ -1,0 +1,89 @@
+import { footprintTotal, type MeasuredFootprint, type MemoryDomain } from '../../host/memory.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { PartStream } from '../../tasks/part.ts'
+import type { Task } from '../../tasks/task.ts'
+import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import type { Lifetime } from './lifetime.ts'
+import { tokensOfPrompt } from './prompt-tokens.ts'
+import { compileScript, type CompiledEntry } from './script.ts'
+import { countInputs, runEmbedding } from './scripted-embedding.ts'
+import type { ScriptedOptions } from './scripted-options.ts'
+import { runText, type ScriptedHost } from './scripted-run.ts'
+import { ScriptedSlot } from './scripted-slot.ts'
+
+/** Where nothing is scripted, the user's own words come back. */
+const ECHO: readonly CompiledEntry[] = compileScript([{ echo: 'user' }])
+
+/** A script in memory. */
+export class ScriptedModel implements LoadedModel {
+  readonly plan: LoadPlan
+  readonly exited: Promise<ExitReport>
+  lastProgress?: number
+  readonly #host: ScriptedHost
+
+  constructor(
+    plan: LoadPlan,
+    options: ScriptedOptions,
+    script: readonly CompiledEntry[] = ECHO,
+    lifetime: Lifetime,
+  ) {
+    this.plan = plan
+    this.exited = lifetime.exited
+    const slots = Array.from({ length: plan.slots }, () => new ScriptedSlot())
+    const onProgress = (now: number): void => {
+      this.lastProgress = now
+    }
+    this.#host = { plan, options, script, slots, lifetime, onProgress }
+  }
+
+  run(task: Task, options: RunOptions): PartStream {
+    return task.kind === 'embedding'
+      ? runEmbedding(task, options.signal, this.#host)
+      : runText(task, options, this.#host)
+  }
+
+  async countTokens(task: Task): Promise<number> {
+    this.#host.lifetime.check()
+    return task.kind === 'embedding' ? countInputs(task) : tokensOfPrompt(task).length
+  }
+
+  async warmUp(signal: AbortSignal): Promise<void> {
+    this.#host.lifetime.check(signal)
+    this.#host.onProgress(this.#host.lifetime.clock.now())
+  }
+
+  async memory(): Promise<MeasuredFootprint> {
+    this.#host.lifetime.check()
+    const measured: MeasuredFootprint = {}
+    for (const [domain, terms] of Object.entries(this.plan.footprint)) {
+      const bytes = terms === undefined ? 0 : footprintTotal(terms)
+      measured[domain as MemoryDomain] = { private: bytes, shared: 0 }
+    }
+    return measured
+  }
+
+  async ping(): Promise<void> {
+    this.#host.lifetime.check()
+  }
+
+  async saveSlot(slot: number, path: string): Promise<{ tokens: number; bytes: number }> {
+    this.#host.lifetime.check()
+    return await this.#slot(slot).save(path, this.plan.key)
+  }
+
+  async restoreSlot(slot: number, path: string): Promise<boolean> {
+    this.#host.lifetime.check()
+    return await this.#slot(slot).restore(path, this.plan.key)
+  }
+
+  async unload(): Promise<void> {
+    this.#host.lifetime.end({ expected: true, reason: 'it was unloaded.', logTail: [] })
+    await this.exited
+  }
+
+  #slot(index: number): ScriptedSlot {
+    const slot = this.#host.slots[index]
+    if (slot === undefined) throw new ModelyardError('internal', `There is no slot ${index}.`)
+    return slot
+  }
+}

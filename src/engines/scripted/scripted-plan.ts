@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { readShape } from '../../base/shape.ts'
+import type { Footprint, MemoryDomain } from '../../host/memory.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import type { EngineCapabilities, LoadPlan } from '../engine.ts'
+import { compileScript } from './script.ts'
+import type { ScriptedOptions } from './scripted-options.ts'
+import { scriptedOptionsShape } from './scripted-shapes.ts'
+
+const DEFAULT_CONTEXT = 8192
+const DEFAULT_MEMORY = 1024 ** 2
+
+/** Everything: a client can be tested against any feature. */
+export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
+  tasks: ['chat', 'completion', 'embedding'],
+  tools: true,
+  structuredOutput: true,
+  logprobs: true,
+  reasoning: true,
+  images: true,
+  audio: true,
+  prefill: true,
+  infill: true,
+  tokenInput: true,
+  echo: true,
+  logitBias: true,
+  grammar: true,
+}
+
+/** @throws ModelyardError `config_invalid` naming the model and the option */
+export function scriptedOptions(spec: ModelSpec): ScriptedOptions {
+  return readShape(scriptedOptionsShape, spec.engineOptions, {
+    directory: '.',
+    what: `model "${spec.id}" (engine "scripted")`,
+  })
+}
+
+function footprintOf(memory: ScriptedOptions['memory']): Footprint {
+  const footprint: Footprint = {}
+  for (const [domain, bytes] of Object.entries(memory ?? { ram: DEFAULT_MEMORY })) {
+    footprint[domain as MemoryDomain] = { weights: bytes, context: 0, compute: 0, base: 0 }
+  }
+  return footprint
+}
+
+function totalBytes(memory: ScriptedOptions['memory']): number {
+  return Object.values(memory ?? { ram: DEFAULT_MEMORY }).reduce((sum, bytes) => sum + bytes, 0)
+}
+
+function planKey(parts: unknown): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
+
+export function planScripted(spec: ModelSpec, facts: ModelFacts): LoadPlan {
+  const options = scriptedOptions(spec)
+  if (Array.isArray(options.script)) compileScript(options.script)
+  const contextSize = spec.context ?? DEFAULT_CONTEXT
+  const threads = spec.device.threads ?? 0
+  return {
+    engine: 'scripted',
+    model: spec.id,
+    key: planKey(['scripted', spec.id, contextSize, spec.slots, threads, options]),
+    contextSize,
+    slots: spec.slots,
+    threads,
+    footprint: footprintOf(options.memory),
+    loadBytes: totalBytes(options.memory),
+    capabilities: { ...SCRIPTED_CAPABILITIES, ...options.capabilities },
+    spec,
+    facts,
+  }
+}
