@@ -1,10 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { NONCE_VARIABLE } from './child-process.ts'
-import { identityOf, isAlive, isProvenAlive, type ProcessIdentity } from './process-identity.ts'
-import { signalGroup, waitForGroupEnd } from './process-tree.ts'
+import {
+  identityOf,
+  isAlive,
+  isProvenAlive,
+  readProcessStat,
+  type ProcessIdentity,
+} from './process-identity.ts'
+import { groupMembers, signalGroup, signalProcess, waitForGroupEnd } from './process-tree.ts'
+import { replaceWhole } from './whole-file.ts'
 
 /** What is written down about a running worker, so that the next start can find it when we crash (R15, M16). */
 export interface WorkerRecord extends ProcessIdentity {
@@ -34,8 +41,7 @@ export function recordWorker(directory: string, worker: NewWorkerRecord): () => 
   const record: WorkerRecord = { ...worker, owner: identityOf(process.pid) }
   const path = join(directory, `${worker.pid}-${worker.nonce.slice(0, 8)}.json`)
   mkdirSync(directory, { recursive: true })
-  writeFileSync(`${path}.part`, JSON.stringify(record), { mode: 0o600 })
-  renameSync(`${path}.part`, path)
+  replaceWhole(path, JSON.stringify(record))
   return () => rmSync(path, { force: true })
 }
 
@@ -66,9 +72,25 @@ function environmentOf(pid: number): string[] {
   }
 }
 
+function hasNonce(pid: number, nonce: string): boolean {
+  return environmentOf(pid).includes(`${NONCE_VARIABLE}=${nonce}`)
+}
+
 /** Pid, start time and nonce agree: only then is it the process we started (F26). What cannot be read is no proof. */
 function isProven(record: WorkerRecord): boolean {
-  return isProvenAlive(record) && environmentOf(record.pid).includes(`${NONCE_VARIABLE}=${record.nonce}`)
+  return isProvenAlive(record) && hasNonce(record.pid, record.nonce)
+}
+
+/**
+ * What a dead worker had started: processes of its group (whose number nobody else can get while they live), not older than it, and
+ * with its nonce in their environment.
+ */
+function provenOrphans(record: WorkerRecord): number[] {
+  if (process.platform !== 'linux' || record.startTime === null || isAlive(identityOf(record.pid))) return []
+  return groupMembers(record.pid).filter((pid) => {
+    const started = Number(readProcessStat(pid)?.startTime ?? -1)
+    return started >= Number(record.startTime) && hasNonce(pid, record.nonce)
+  })
 }
 
 async function endProven(record: WorkerRecord, grace: number, clock: Clock): Promise<void> {
@@ -91,12 +113,11 @@ export async function endLeftovers(
   const report: LeftoverReport = { ended: [], kept: [], discarded: 0 }
   for (const path of recordFiles(directory)) {
     const record = readRecord(path)
-    if (record !== undefined && isProven(record)) {
-      if (isAlive(record.owner)) {
-        report.kept.push(record)
-        continue
-      }
-      await endProven(record, options.grace ?? 2000, options.clock)
+    if (record !== undefined && isAlive(record.owner) && isProven(record)) {
+      report.kept.push(record)
+      continue
+    }
+    if (record !== undefined && (await endLeftover(record, options.grace ?? 2000, options.clock))) {
       report.ended.push(record)
     } else report.discarded++
     rmSync(path, { force: true })
@@ -104,10 +125,23 @@ export async function endLeftovers(
   return report
 }
 
+/** @returns whether there was anything to end */
+async function endLeftover(record: WorkerRecord, grace: number, clock: Clock): Promise<boolean> {
+  if (isAlive(record.owner)) return false
+  if (isProven(record)) {
+    await endProven(record, grace, clock)
+    return true
+  }
+  const orphans = provenOrphans(record)
+  for (const pid of orphans) signalProcess(pid, 'SIGKILL')
+  if (orphans.length > 0) await waitForGroupEnd(record.pid, grace, clock)
+  return orphans.length > 0
+}
+
 function recordFiles(directory: string): string[] {
   try {
     return readdirSync(directory)
-      .filter((name) => /\.json(\.part)?$/.test(name))
+      .filter((name) => /\.json(\.\w+\.part)?$/.test(name))
       .map((name) => join(directory, name))
   } catch {
     return []

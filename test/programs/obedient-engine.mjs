@@ -1,6 +1,7 @@
 // A real engine without a model, for tests of the worker: it does what its plan's options and its prompts (JSON) tell it, also
 // the bad things that native code does. Loaded into a worker with `module:`.
 import { spawn } from 'node:child_process'
+import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const NOTHING = { promptTokens: 1, cachedTokens: 0, completionTokens: 0, reasoningTokens: 0 }
@@ -15,6 +16,7 @@ class ObedientModel {
     this.plan = plan
     this.options = options
     this.active = 0
+    this.made = 0
     this.exited = new Promise((resolve) => {
       this.leave = resolve
     })
@@ -37,6 +39,7 @@ class ObedientModel {
         if (order.blockAt === made) block(order.block)
         if (!order.ignoreAbort) signal.throwIfAborted()
         this.lastProgress = performance.now()
+        this.made++
         yield { type: 'text', text: order.text ?? `${made} ` }
       }
       while (order.hang) await sleep(10, undefined, order.ignoreAbort ? {} : { signal })
@@ -50,6 +53,7 @@ class ObedientModel {
   async countTokens(task, signal) {
     const order = JSON.parse(task.prompt ?? '{}')
     if (order.count === 'active') return this.active
+    if (order.count === 'made') return this.made
     if (order.sleep) await sleep(order.sleep, undefined, { signal })
     return task.prompt.length
   }
@@ -72,6 +76,7 @@ class ObedientModel {
 
 async function loadOrMisbehave(options, { signal, onProgress }) {
   if (options.say) console.error(options.say)
+  for (let left = options.floods ?? 0; left > 0; left -= 1e6) writeSync(2, 'x'.repeat(1e6))
   if (options.ignoreSigterm) process.on('SIGTERM', () => undefined)
   if (options.grandchild) spawn('sleep', ['1000'], { stdio: 'inherit' })
   if (options.progress) onProgress({ stage: 'loading', fraction: options.progress })

@@ -43,8 +43,8 @@ export function createWorkerEngine(options: Partial<WorkerEngineOptions> = {}): 
     engine: `module:${join(PROGRAMS, 'obedient-engine.mjs')}`,
     inner,
     clock: new SystemClock(),
-    entry: workerEntry(),
     ...options,
+    entry: options.entry ?? workerEntry(),
   })
 }
 

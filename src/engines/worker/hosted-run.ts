@@ -43,7 +43,9 @@ export class HostedRun {
       this.#send({ type: 'result', id: this.#id, result })
     } catch (error) {
       this.#outbox.flush()
-      this.#send({ type: 'failed', id: this.#id, error: plainError(error, 'engine_failed') })
+      // Whatever an engine throws when it is aborted: the reason is known better here.
+      const reason = this.signal.aborted ? abortError(this.signal) : error
+      this.#send({ type: 'failed', id: this.#id, error: plainError(reason, 'engine_failed') })
     }
   }
 

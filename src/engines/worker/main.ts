@@ -19,9 +19,9 @@ const ENGINES: Record<string, (options: EngineOptions) => Promise<Engine>> = {
     const { NodeLlamaCppEngine } = await import('../node-llama-cpp/node-llama-cpp-engine.ts')
     return new NodeLlamaCppEngine(options)
   },
-  scripted: async (options) => {
+  scripted: async () => {
     const { ScriptedEngine } = await import('../scripted/scripted-engine.ts')
-    return new ScriptedEngine({ ...options, clock })
+    return new ScriptedEngine({ clock, crash: () => process.exit(1) })
   },
 }
 

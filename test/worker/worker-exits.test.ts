@@ -1,0 +1,172 @@
+import { readdirSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { sleep, SystemClock } from '../../src/base/clock.ts'
+import { SupervisedChild } from '../../src/host/child-process.ts'
+import { isAlive } from '../../src/host/process-identity.ts'
+import { groupMembers, processTree } from '../../src/host/process-tree.ts'
+import { collect, createWorkerEngine, load, order, PROGRAMS, workerEntry } from './worker-fixtures.ts'
+
+const clock = new SystemClock()
+
+function alive(pid: number): boolean {
+  return isAlive({ pid, startTime: null })
+}
+
+describe('a worker that dies', () => {
+  it('mid-stream ends its run with worker_exited, the signal and its last log lines; the next load works (R11, M19)', async () => {
+    const engine = createWorkerEngine()
+    const model = await load(engine, { say: 'last words' })
+    const running = collect(model, { parts: 1e6, every: 5 })
+    const waiting = model.countTokens(order({ sleep: 60_000 }))
+    await sleep(clock, 60)
+    const killed = clock.now()
+    process.kill(model.pid ?? 0, 'SIGKILL')
+    await expect(running).rejects.toMatchObject({
+      code: 'worker_exited',
+      details: { model: 'obedient', pid: model.pid, signal: 'SIGKILL', logTail: ['last words'] },
+    })
+    expect(clock.now() - killed).toBeLessThan(1000)
+    await expect(waiting).rejects.toMatchObject({ code: 'worker_exited' })
+    await expect(model.ping()).rejects.toMatchObject({ code: 'worker_exited' })
+    await expect(model.memory()).rejects.toMatchObject({ code: 'worker_exited' })
+    expect(await model.exited).toMatchObject({ expected: false, logTail: ['last words'] })
+    const next = await load(engine)
+    expect((await collect(next, { parts: 1 })).text).toBe('0 ')
+    await next.unload()
+  })
+
+  it('by a native crash gives what came until then, then the error with the signal', async () => {
+    const model = await load(createWorkerEngine())
+    const stream = model.run(order({ parts: 9, every: 20, dieAt: 3, signal: 'SIGSEGV' }), {
+      slot: 0,
+      keptPrefix: 0,
+      signal: new AbortController().signal,
+    })
+    const texts: string[] = []
+    const reading = (async () => {
+      for await (const part of stream) if (part.type === 'text') texts.push(part.text)
+    })()
+    await expect(reading).rejects.toMatchObject({
+      code: 'worker_exited',
+      details: { signal: 'SIGSEGV', crash: true },
+    })
+    expect(texts.join('')).toBe('0 1 2 ')
+  })
+
+  it('takes what it had started with it', async () => {
+    const model = await load(createWorkerEngine(), { grandchild: true })
+    const pid = model.pid ?? 0
+    expect(processTree(pid)).toHaveLength(2)
+    process.kill(pid, 'SIGKILL')
+    await model.exited
+    expect(groupMembers(pid)).toEqual([])
+  })
+})
+
+describe('unload', () => {
+  it('frees the process; twice is harmless, and later calls say that it is gone', async () => {
+    const model = await load(createWorkerEngine())
+    await Promise.all([model.unload(), model.unload()])
+    expect(alive(model.pid ?? 0)).toBe(false)
+    expect(await model.exited).toMatchObject({ expected: true })
+    await model.unload()
+    await expect(model.countTokens(order({}))).rejects.toMatchObject({ code: 'worker_exited' })
+  })
+
+  it('cuts a run with run_cut', async () => {
+    const model = await load(createWorkerEngine())
+    const running = collect(model, { hang: true })
+    await sleep(clock, 50)
+    const unloading = model.unload()
+    await expect(running).rejects.toMatchObject({ code: 'run_cut' })
+    await unloading
+  })
+
+  it('ends a worker that hangs in it and ignores SIGTERM, with everything it has started (BR-18)', async () => {
+    const engine = createWorkerEngine({ deadlines: { unload: 300, terminate: 300 } })
+    const model = await load(engine, { unloadHangs: true, ignoreSigterm: true, grandchild: true })
+    const pid = model.pid ?? 0
+    const started = clock.now()
+    await model.unload()
+    expect(clock.now() - started).toBeGreaterThan(550)
+    expect(clock.now() - started).toBeLessThan(3000)
+    expect(await model.exited).toMatchObject({ expected: true })
+    expect(groupMembers(pid)).toEqual([])
+  })
+
+  it('leaves no record of the worker, and a record stands while it lives (M16)', async () => {
+    const recordsDirectory = await mkdtemp(join(tmpdir(), 'records-'))
+    const model = await load(createWorkerEngine({ recordsDirectory }))
+    expect(readdirSync(recordsDirectory)).toEqual([
+      expect.stringMatching(new RegExp(`^${model.pid}-.*json$`)),
+    ])
+    await model.unload()
+    expect(readdirSync(recordsDirectory)).toEqual([])
+  })
+})
+
+describe('no worker survives its server (R15, BR-19)', () => {
+  async function serverWith(options: object): Promise<{ server: SupervisedChild; worker: number }> {
+    const server = new SupervisedChild({
+      command: process.execPath,
+      args: [
+        '--import',
+        'jiti/register',
+        join(PROGRAMS, 'dying-server.ts'),
+        workerEntry(),
+        '',
+        JSON.stringify(options),
+      ],
+      clock,
+    })
+    await expect.poll(() => server.logTail.join('\n'), { timeout: 20_000 }).toContain('pid')
+    const { pid } = JSON.parse(server.logTail.find((line) => line.includes('pid')) ?? '{}') as { pid: number }
+    expect(alive(pid)).toBe(true)
+    return { server, worker: pid }
+  }
+
+  async function goneAfter(pid: number): Promise<number> {
+    const started = clock.now()
+    while (alive(pid) && clock.now() - started < 10_000) await sleep(clock, 20)
+    return clock.now() - started
+  }
+
+  it('that gets SIGKILL, within 2 s', async () => {
+    const { server, worker } = await serverWith({})
+    process.kill(server.pid ?? 0, 'SIGKILL')
+    expect(await goneAfter(worker)).toBeLessThan(2000)
+    await server.exited
+  })
+
+  it('that gets SIGKILL while the worker is deep in native work and its event loop stands still, within 2 s', async () => {
+    const { server, worker } = await serverWith({ busy: { parts: 2, blockAt: 0, block: 60_000 } })
+    await sleep(clock, 200)
+    process.kill(server.pid ?? 0, 'SIGKILL')
+    expect(await goneAfter(worker)).toBeLessThan(2000)
+    await server.exited
+  })
+
+  it('that gets SIGTERM, within 2 s, grandchildren too', async () => {
+    const { server, worker } = await serverWith({ grandchild: true })
+    const members = groupMembers(worker)
+    expect(members).toHaveLength(2)
+    process.kill(server.pid ?? 0, 'SIGTERM')
+    expect(await goneAfter(worker)).toBeLessThan(2000)
+    await server.exited
+  })
+
+  it('that exits without closing anything, within 2 s', async () => {
+    const { server, worker } = await serverWith({ exitAfter: 100 })
+    await server.exited
+    expect(await goneAfter(worker)).toBeLessThan(2000)
+  })
+
+  it('that throws where nobody catches, within 2 s', async () => {
+    const { server, worker } = await serverWith({ throwAfter: 100 })
+    expect(await server.exited).toMatchObject({ code: 1 })
+    expect(await goneAfter(worker)).toBeLessThan(2000)
+  })
+})
