@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { YardDirectories } from '../config/directories.ts'
 import type { KeyboardInput } from './chat/keyboard.ts'
 import type { ExitCode } from './exit-codes.ts'
 import type { Output } from './output.ts'
@@ -21,10 +22,8 @@ export interface CommandContext {
   readonly err: Output
   readonly clock: Clock
   readonly environment: Record<string, string | undefined>
-  /** Where small files of the command line itself are kept (the chat's history). */
-  readonly stateFolder: string
-  /** Where engine packages are installed. */
-  readonly enginesFolder: string
+  /** Where this user's yard keeps its things. */
+  readonly directories: YardDirectories
   /** Fires at the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal
   /** Attaches to the running server of this home, or makes a yard in this process (C0). */

@@ -15,7 +15,7 @@ function event(chunk: object): string {
 }
 
 function delta(content: object, finish: string | null = null): string {
-  return event({ model: 'tiny', choices: [{ index: 0, delta: content, finish_reason: finish }] })
+  return event({ model: 'alias', choices: [{ index: 0, delta: content, finish_reason: finish }] })
 }
 
 async function read(pieces: string[], headers: Record<string, string> = {}): Promise<ReadAnswer> {
@@ -35,7 +35,11 @@ describe('readAnswer', () => {
       delta({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'weather', arguments: '' } }] }),
       delta({ tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] }),
       delta({ tool_calls: [{ index: 0, function: { arguments: '"Rom"}' } }] }),
-      delta({}, 'tool_calls'),
+      event({
+        choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }],
+        usage: null,
+        timings: { queue_ms: 3.5, load_ms: 0, prompt_ms: 12, predicted_ms: 40 },
+      }),
       event({
         choices: [],
         usage: {
@@ -54,7 +58,7 @@ describe('readAnswer', () => {
     const answer = await listenTo(
       readAnswer(
         Object.assign(Readable.from(pieces), {
-          headers: { 'modelyard-instance': 'tiny#1', 'modelyard-queue-ms': '3', 'modelyard-load-ms': '0' },
+          headers: { 'modelyard-model': 'tiny', 'modelyard-instance': 'tiny#1' },
         }) as unknown as IncomingMessage,
         'asked',
       ),
@@ -67,12 +71,23 @@ describe('readAnswer', () => {
       summary: {
         model: 'tiny',
         instance: 'tiny#1',
-        queueMs: 3,
+        queueMs: 3.5,
         loadMs: 0,
+        timings: { prefill: 12, decode: 40 },
         finishReason: 'tool-calls',
         usage: { promptTokens: 9, cachedTokens: 5, completionTokens: 4, reasoningTokens: 1 },
       },
     })
+  })
+
+  it('a stream whose headers went out early tells at its end who answered', async () => {
+    const usage = {
+      prompt_tokens: 1,
+      completion_tokens: 1,
+      modelyard: { model: 'tiny', instance: 'tiny#2' },
+    }
+    const { summary } = await read([delta({ content: 'a' }, 'stop'), event({ choices: [], usage }), DONE])
+    expect(summary).toMatchObject({ model: 'tiny', instance: 'tiny#2', usage: { cachedTokens: 0 } })
   })
 
   it('a stream without a finish reason and its terminator is broken, never complete (R12)', async () => {

@@ -7,11 +7,11 @@ import { errorFromBody } from './http-json.ts'
 import type { Answer, AnswerSummary } from './yard-client.ts'
 
 interface Chunk {
-  model?: string
   error?: unknown
   choices?: { delta?: Delta; finish_reason?: string | null }[]
   usage?: WireUsage | null
-  timings?: Record<string, unknown>
+  /** Milliseconds, under the names llama.cpp's server uses. */
+  timings?: { prompt_ms: number; predicted_ms: number; queue_ms: number; load_ms: number }
 }
 
 interface Delta {
@@ -25,6 +25,8 @@ interface WireUsage {
   completion_tokens?: number
   prompt_tokens_details?: { cached_tokens?: number } | null
   completion_tokens_details?: { reasoning_tokens?: number } | null
+  /** What the headers could not say because they went out before it was known. */
+  modelyard?: { model: string; instance: string | null }
 }
 
 /** Reads a streamed OpenAI chat completion back into parts. @throws ModelyardError the stream's error event, or that it broke off (R12) */
@@ -81,13 +83,18 @@ const FINISH_REASONS: Record<string, FinishReason> = {
   tool_calls: 'tool-calls',
 }
 
-function note(chunk: Chunk, summary: Partial<AnswerSummary>): void {
-  const reason = chunk.choices?.[0]?.finish_reason
+function note({ choices, usage, timings }: Chunk, summary: Partial<AnswerSummary>): void {
+  const reason = choices?.[0]?.finish_reason
   if (reason) summary.finishReason = FINISH_REASONS[reason] ?? 'stop'
-  if (chunk.model !== undefined) summary.model = chunk.model
-  if (chunk.usage) summary.usage = usageOf(chunk.usage)
-  const { prefill_ms: prefill, decode_ms: decode } = chunk.timings ?? {}
-  if (typeof prefill === 'number' && typeof decode === 'number') summary.timings = { prefill, decode }
+  if (usage) summary.usage = usageOf(usage)
+  if (usage?.modelyard !== undefined) {
+    summary.model = usage.modelyard.model
+    if (usage.modelyard.instance !== null) summary.instance = usage.modelyard.instance
+  }
+  if (timings !== undefined) {
+    summary.timings = { prefill: timings.prompt_ms, decode: timings.predicted_ms }
+    Object.assign(summary, { queueMs: timings.queue_ms, loadMs: timings.load_ms })
+  }
 }
 
 function usageOf(wire: WireUsage): Usage {
@@ -101,12 +108,8 @@ function usageOf(wire: WireUsage): Usage {
 
 function headersOf(response: IncomingMessage): Partial<AnswerSummary> {
   const { 'modelyard-model': model, 'modelyard-instance': instance } = response.headers
-  const queueMs = Number(response.headers['modelyard-queue-ms'] ?? Number.NaN)
-  const loadMs = Number(response.headers['modelyard-load-ms'] ?? Number.NaN)
   return {
-    ...(typeof model === 'string' && { model }),
-    ...(typeof instance === 'string' && { instance }),
-    ...(Number.isFinite(queueMs) && { queueMs }),
-    ...(Number.isFinite(loadMs) && { loadMs }),
+    ...(typeof model === 'string' && { model: decodeURIComponent(model) }),
+    ...(typeof instance === 'string' && { instance: decodeURIComponent(instance) }),
   }
 }

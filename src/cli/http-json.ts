@@ -1,5 +1,5 @@
 import { request, type IncomingMessage } from 'node:http'
-import { ModelyardError } from '../base/errors.ts'
+import { ModelyardError, type ErrorCode } from '../base/errors.ts'
 import { isErrorCode } from './exit-codes.ts'
 
 export interface LocalRequest {
@@ -74,9 +74,14 @@ function parseJson(text: string, url: string): unknown {
   }
 }
 
+/** Codes that the server writes under OpenAI's own names. */
+const FOREIGN_CODES: Record<string, ErrorCode> = {
+  invalid_api_key: 'unauthorized',
+  rate_limit_exceeded: 'queue_full',
+}
+
 interface WireError {
   code?: unknown
-  type?: unknown
   message?: unknown
   details?: unknown
 }
@@ -84,7 +89,7 @@ interface WireError {
 /** The error of a body in OpenAI's shape or in the control API's, with its code where it is one of ours. */
 export function errorFromBody(status: number, text: string): ModelyardError {
   const wire = wireErrorOf(text)
-  const code = [wire?.code, wire?.type].find(isErrorCode) ?? (status === 401 ? 'unauthorized' : 'internal')
+  const code = isErrorCode(wire?.code) ? wire.code : (FOREIGN_CODES[String(wire?.code)] ?? 'internal')
   const message = typeof wire?.message === 'string' ? wire.message : `The server answered ${status}.`
   const details = wire?.details
   return new ModelyardError(code, message, isRecord(details) ? { details } : {})

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../base/clock.ts'
+import { yardDirectories } from '../config/directories.ts'
 import type { CommandContext } from './command-context.ts'
 import { Output } from './output.ts'
 import { runProgram } from './program.ts'
@@ -15,8 +16,7 @@ function desk(): { context: CommandContext; printed: () => string } {
     err: new Output(new PassThrough()),
     clock: new ManualClock(),
     environment: {},
-    stateFolder: '/nowhere',
-    enginesFolder: '/nowhere',
+    directories: yardDirectories({ MODELYARD_HOME: '/nowhere' }, '/'),
     signal: new AbortController().signal,
     openYard: () => Promise.reject(new Error('no yard here')),
   }

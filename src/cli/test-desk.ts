@@ -3,6 +3,7 @@ import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Part } from '../tasks/part.ts'
+import { yardDirectories } from '../config/directories.ts'
 import type { CommandContext } from './command-context.ts'
 import { Output } from './output.ts'
 import type { AnswerSummary, Question, YardClient, YardStateView } from './yard-client.ts'
@@ -28,8 +29,7 @@ export function createDesk(yard: FakeYard = new FakeYard()): Desk {
     err: new Output(err),
     clock: new ManualClock(),
     environment: {},
-    stateFolder: '/nowhere',
-    enginesFolder: '/nowhere',
+    directories: yardDirectories({ MODELYARD_HOME: '/nowhere' }, '/'),
     signal: interrupt.signal,
     openYard: () => Promise.resolve(yard),
   }

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
+import { yardDirectories } from '../../src/config/directories.ts'
 import type { CommandContext } from '../../src/cli/command-context.ts'
 import { enginePackage, installedVersion } from '../../src/cli/engines/engine-package.ts'
 import { requireEngine } from '../../src/cli/engines/require-engine.ts'
@@ -57,8 +58,7 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
       err: new Output(stream),
       clock: new SystemClock(),
       environment: {},
-      stateFolder: folder,
-      enginesFolder: engines,
+      directories: yardDirectories({ MODELYARD_HOME: folder }, '/'),
       signal,
       openYard: () => Promise.reject(new Error('no yard here')),
     }

@@ -25,7 +25,7 @@ export async function chat(context: CommandContext, model: string, options: Chat
     ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
   })
   const history =
-    options.history === false ? undefined : new HistoryFile(join(context.stateFolder, 'chat-history'))
+    options.history === false ? undefined : new HistoryFile(join(context.directories.home, 'chat-history'))
   const interactive = context.stdin.isTTY === true
   if (interactive) await greet(context, yard, model)
   const editor = new LineEditor({

@@ -36,19 +36,19 @@ export async function installEngineCommand(
   options: EnginesOptions,
 ): CommandResult {
   const engine = enginePackage(name)
-  const installed = await requireEngine(context, context.enginesFolder, engine, {
+  const installed = await requireEngine(context, context.directories.engines, engine, {
     verbose: options.verbose === true,
   })
   if (options.json === true) return await context.out.json(entryOf(context, name))
   if (!installed) await context.out.line(`${engine.name} ${engine.version} is installed.`)
 }
 
-function entryOf({ enginesFolder }: CommandContext, name: string): EngineEntry {
+function entryOf({ directories }: CommandContext, name: string): EngineEntry {
   const engine = enginePackage(name)
   return {
     engine: name,
     wanted: engine.version,
-    installed: installedVersion(enginesFolder, engine) ?? null,
-    folder: enginesFolder,
+    installed: installedVersion(directories.engines, engine) ?? null,
+    folder: directories.engines,
   }
 }

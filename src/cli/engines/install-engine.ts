@@ -29,6 +29,7 @@ export async function installEngine(
     await runNpm(draft, engine, options)
     if (versionIn(draft, engine) !== engine.version) throw failed(engine, undefined)
     if (versionIn(place, engine) !== engine.version) await moveIntoPlace(draft, place)
+    if (versionIn(place, engine) !== engine.version) throw failed(engine, undefined)
   } finally {
     await rm(draft, { recursive: true, force: true })
   }

@@ -1,0 +1,43 @@
+import type { CommandContext, CommandResult } from '../command-context.ts'
+import { examineEngine, examineNode } from '../doctor/software-checks.ts'
+import { examineHome, examineMemory, examinePort } from '../doctor/machine-checks.ts'
+import { examineConfiguration, examineServer } from '../doctor/yard-checks.ts'
+import { examinePackageManagers } from '../doctor/package-manager-checks.ts'
+import type { Check } from '../doctor/check.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { Output } from '../output.ts'
+
+export interface DoctorOptions {
+  config?: string
+  port?: number
+  json?: boolean
+}
+
+/** `modelyard doctor`: looks at everything the yard stands on. Exit code 1 when something will not work. */
+export async function doctor(context: CommandContext, options: DoctorOptions): CommandResult {
+  const server = await examineServer(context)
+  const configuration = await examineConfiguration(context, options.config)
+  const checks: Check[] = [
+    examineNode(),
+    examineEngine(context.directories),
+    examineMemory(),
+    await examineHome(context.directories),
+    configuration.check,
+    server.check,
+    await examinePort(options.port ?? configuration.port, server.url),
+    ...(await examinePackageManagers(context.signal)),
+  ]
+  if (options.json === true) await context.out.json(checks)
+  else await context.out.line(checks.map((check) => describeCheck(check, context.out)).join('\n'))
+  return checks.some(({ status }) => status === 'problem') ? EXIT.failure : EXIT.ok
+}
+
+function describeCheck({ name, status, found, remedy }: Check, { colors }: Output): string {
+  const mark = {
+    ok: colors.green('ok     '),
+    warning: colors.yellow('warning'),
+    problem: colors.red('problem'),
+  }
+  const line = `${mark[status]}  ${name.padEnd(13)}  ${found}`
+  return remedy === undefined ? line : `${line}\n${' '.repeat(9)}→ ${remedy}`
+}

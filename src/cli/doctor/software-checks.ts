@@ -1,0 +1,37 @@
+import { toModelyardError } from '../../base/errors.ts'
+import type { YardDirectories } from '../../config/directories.ts'
+import { enginePackage, installedVersion } from '../engines/engine-package.ts'
+import type { Check } from './check.ts'
+
+/** The oldest version that is supported: what `engines` in package.json says. */
+const OLDEST_NODE = [20, 19] as const
+
+export function examineNode(version: string = process.versions.node): Check {
+  const found = `${version} on ${process.platform} ${process.arch}`
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [oldestMajor, oldestMinor] = OLDEST_NODE
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
+    return { name: 'node', status: 'ok', found }
+  }
+  const remedy = `Install Node ${OLDEST_NODE.join('.')} or newer.`
+  return { name: 'node', status: 'problem', found, remedy }
+}
+
+export function examineEngine({ engines }: YardDirectories): Check {
+  const name = 'engine'
+  try {
+    const engine = enginePackage('node-llama-cpp')
+    const version = installedVersion(engines, engine)
+    const wanted = `${engine.name} ${engine.version}`
+    if (version === engine.version) return { name, status: 'ok', found: `${wanted} in ${engines}` }
+    const found =
+      version === undefined
+        ? `${wanted} is not installed yet`
+        : `${engine.name} ${version}, wanted is ${engine.version}`
+    const remedy = `It is installed on first use, or now: modelyard engines install ${engine.name}`
+    return { name, status: 'warning', found, remedy }
+  } catch (error) {
+    const remedy = 'Use engines that run elsewhere, or a platform from this list.'
+    return { name, status: 'problem', found: toModelyardError(error).message, remedy }
+  }
+}
