@@ -42,6 +42,8 @@ export async function listenTo(answer: Answer, listener: AnswerListener): Promis
       await take(step.value, read, listener)
     }
   } catch (error) {
+    // Does nothing to an answer that has ended; one whose listener failed gives its slot back.
+    await answer.return(undefined as never)
     throw new UnfinishedAnswer(read.text, error)
   }
 }

@@ -18,8 +18,10 @@ function delta(content: object, finish: string | null = null): string {
   return event({ model: 'alias', choices: [{ index: 0, delta: content, finish_reason: finish }] })
 }
 
+const ASKED = { model: 'asked', signal: new AbortController().signal }
+
 async function read(pieces: string[], headers: Record<string, string> = {}): Promise<ReadAnswer> {
-  return await listenTo(readAnswer(response(pieces, headers), 'asked'), { text: () => undefined })
+  return await listenTo(readAnswer(response(pieces, headers), ASKED), { text: () => undefined })
 }
 
 const DONE = 'data: [DONE]\n\n'
@@ -60,7 +62,7 @@ describe('readAnswer', () => {
         Object.assign(Readable.from(pieces), {
           headers: { 'modelyard-model': 'tiny', 'modelyard-instance': 'tiny#1' },
         }) as unknown as IncomingMessage,
-        'asked',
+        ASKED,
       ),
       { text: () => undefined },
     )

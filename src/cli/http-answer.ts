@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { createParser } from 'eventsource-parser'
+import { abortError } from '../base/abort.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { FinishReason, Part } from '../tasks/part.ts'
 import { NO_USAGE, type Usage } from '../tasks/usage.ts'
 import { errorFromBody } from './http-json.ts'
-import type { Answer, AnswerSummary } from './yard-client.ts'
+import type { Answer, AnswerSummary, Question } from './yard-client.ts'
 
 interface Chunk {
   error?: unknown
@@ -29,11 +30,13 @@ interface WireUsage {
   modelyard?: { model: string; instance: string | null }
 }
 
+type Asked = Pick<Question, 'model' | 'signal'>
+
 /** Reads a streamed OpenAI chat completion back into parts. @throws ModelyardError the stream's error event, or that it broke off (R12) */
-export async function* readAnswer(response: IncomingMessage, model: string): Answer {
+export async function* readAnswer(response: IncomingMessage, { model, signal }: Asked): Answer {
   const summary: Partial<AnswerSummary> = headersOf(response)
   let complete = false
-  for await (const data of serverSentData(response)) {
+  for await (const data of serverSentData(response, signal)) {
     complete = data === '[DONE]'
     if (complete) break
     const chunk = JSON.parse(data) as Chunk
@@ -45,7 +48,7 @@ export async function* readAnswer(response: IncomingMessage, model: string): Ans
   return { model, usage: NO_USAGE, ...summary, finishReason: summary.finishReason }
 }
 
-async function* serverSentData(response: IncomingMessage): AsyncGenerator<string> {
+async function* serverSentData(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<string> {
   const ready: string[] = []
   const parser = createParser({ onEvent: (event) => ready.push(event.data) })
   response.setEncoding('utf8')
@@ -55,8 +58,7 @@ async function* serverSentData(response: IncomingMessage): AsyncGenerator<string
       yield* ready.splice(0)
     }
   } catch (error) {
-    if (error instanceof ModelyardError) throw error
-    throw brokenOff(error)
+    throw signal.aborted ? abortError(signal) : brokenOff(error)
   }
 }
 

@@ -22,10 +22,14 @@ export async function openLocal(url: string, options: LocalRequest = {}): Promis
   throw errorFromBody(status, await readText(response))
 }
 
-/** The answer's body as JSON. */
-export async function askLocal<T>(url: string, options: LocalRequest = {}): Promise<T> {
-  const text = await readText(await openLocal(url, options))
-  return (text === '' ? undefined : parseJson(text, url)) as T
+/** An answer's body as JSON. */
+export async function readJson(response: IncomingMessage): Promise<unknown> {
+  const text = await readText(response)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ModelyardError('internal', "The server's answer is not JSON.", { cause: error })
+  }
 }
 
 function send(url: string, { method, body, headers, signal }: LocalRequest): Promise<IncomingMessage> {
@@ -61,17 +65,6 @@ async function readText(response: IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of response) text += chunk as string
   return text
-}
-
-function parseJson(text: string, url: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const place = new URL(url)
-    throw new ModelyardError('internal', `The server's answer to ${place.pathname} is not JSON.`, {
-      cause: error,
-    })
-  }
 }
 
 /** Codes that the server writes under OpenAI's own names. */

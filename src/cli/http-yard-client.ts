@@ -1,21 +1,25 @@
+import type { IncomingMessage } from 'node:http'
+import { ModelyardError } from '../base/errors.ts'
 import type { ModelListing } from '../dialects/yard-port.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import { contentText } from '../tasks/message.ts'
-import { askLocal, openLocal } from './http-json.ts'
+import { openLocal, readJson, type LocalRequest } from './http-json.ts'
 import type { Answer, Question, YardClient, YardStateView } from './yard-client.ts'
 
 /** A yard in a running server, spoken to over its own HTTP API. */
 export class HttpYardClient implements YardClient {
   readonly server: { pid: number; url: string }
-  readonly #headers: Record<string, string>
+  readonly #findKey: () => Promise<string | undefined>
+  #headers: Record<string, string> = {}
 
-  constructor(server: { pid: number; url: string }, key?: string) {
+  /** `findKey` is asked only when the server wants a key. */
+  constructor(server: { pid: number; url: string }, findKey: () => Promise<string | undefined>) {
     this.server = server
-    this.#headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+    this.#findKey = findKey
   }
 
   async state(): Promise<YardStateView> {
-    return await this.#ask('/api/yard/state')
+    return await this.#json('/api/yard/state')
   }
 
   async list(): Promise<ModelListing[]> {
@@ -23,42 +27,62 @@ export class HttpYardClient implements YardClient {
   }
 
   async show(model: string): Promise<Record<string, unknown>> {
-    return await this.#ask(`/v1/models/${encodeURIComponent(model)}`)
+    return await this.#json(`/v1/models/${encodeURIComponent(model)}`)
   }
 
   async plan(model: string): Promise<Record<string, unknown>> {
-    return await this.#ask(`/api/yard/plan?model=${encodeURIComponent(model)}`)
+    return await this.#json(`/api/yard/plan?model=${encodeURIComponent(model)}`)
   }
 
   async load(model: string, signal: AbortSignal): Promise<void> {
-    await this.#ask('/api/yard/load', { model }, signal)
+    await this.#json('/api/yard/load', { body: { model }, signal })
   }
 
   async unload(model: string): Promise<void> {
-    await this.#ask('/api/yard/unload', { model })
+    await this.#json('/api/yard/unload', { body: { model } })
   }
 
   async *ask(question: Question): Answer {
     const { readAnswer } = await import('./http-answer.ts')
-    const response = await openLocal(`${this.server.url}/v1/chat/completions`, {
+    const response = await this.#open('/v1/chat/completions', {
       body: wireRequest(question),
-      headers: { ...this.#headers, accept: 'text/event-stream' },
+      headers: { accept: 'text/event-stream' },
       signal: question.signal,
     })
-    return yield* readAnswer(response, question.model)
+    return yield* readAnswer(response, question)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve()
   }
 
-  async #ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-    return await askLocal<T>(`${this.server.url}${path}`, {
-      ...(body !== undefined && { body }),
-      headers: this.#headers,
-      signal,
-    })
+  async #json<T>(path: string, options: LocalRequest = {}): Promise<T> {
+    return (await readJson(await this.#open(path, options))) as T
   }
+
+  /** Asks again with a key when one is wanted. */
+  async #open(path: string, options: LocalRequest): Promise<IncomingMessage> {
+    const url = `${this.server.url}${path}`
+    const send = (): Promise<IncomingMessage> =>
+      openLocal(url, { ...options, headers: { ...options.headers, ...this.#headers } })
+    try {
+      return await send()
+    } catch (error) {
+      if (!(error instanceof ModelyardError) || error.code !== 'unauthorized') throw error
+      const key = this.#headers.authorization === undefined ? await this.#findKey() : undefined
+      if (key === undefined) throw noKey(this.server.url, error)
+      this.#headers = { authorization: `Bearer ${key}` }
+      return await send()
+    }
+  }
+}
+
+function noKey(url: string, cause: ModelyardError): ModelyardError {
+  return new ModelyardError(
+    'unauthorized',
+    `The server at ${url} wants an API key. Set MODELYARD_API_KEY to one of its keys.`,
+    { cause },
+  )
 }
 
 /** An OpenAI chat completion. What was not asked for stays out: the model has its own defaults. */
