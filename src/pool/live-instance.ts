@@ -1,0 +1,145 @@
+import type { Clock } from '../base/clock.ts'
+import { ModelyardError, toModelyardError } from '../base/errors.ts'
+import type {
+  ExitReport,
+  LoadedModel,
+  LoadFailureClass,
+  LoadOptions,
+  LoadPlan,
+  LoadProgress,
+} from '../engines/engine.ts'
+import type { MeasuredFootprint, MemoryProbe } from '../host/memory.ts'
+import type { PoolFact } from './policy/messages.ts'
+import { departureOf, seeReturned, type Departure } from './return-watch.ts'
+
+/** Milliseconds between measurements of an instance in use. */
+const MEASURE_EVERY = 10_000
+
+export interface LiveSurroundings {
+  readonly clock: Clock
+  readonly probe: MemoryProbe
+  readonly load: (plan: LoadPlan, options: LoadOptions) => Promise<LoadedModel>
+  /** What happened, for the policy. */
+  readonly report: (fact: PoolFact) => void
+  /** Milliseconds to wait for a device's memory to be seen back. */
+  readonly patience: () => number
+  readonly onMeasured: (plan: LoadPlan, measured: MeasuredFootprint) => void
+}
+
+/** The living side of an instance: performs what the policy orders and reports what comes of it. Its methods never reject. */
+export class LiveInstance {
+  readonly id: string
+  readonly plan: LoadPlan
+  readonly #around: LiveSurroundings
+  readonly #controller = new AbortController()
+  #loaded: LoadedModel | undefined
+  #measured: MeasuredFootprint | undefined
+  #measuredAt = Number.NEGATIVE_INFINITY
+  #departure: Departure | undefined
+
+  constructor(id: string, plan: LoadPlan, around: LiveSurroundings) {
+    this.id = id
+    this.plan = plan
+    this.#around = around
+  }
+
+  get loaded(): LoadedModel | undefined {
+    return this.#loaded
+  }
+
+  async load(): Promise<void> {
+    const onProgress = (progress: LoadProgress): void => this.#noteProgress(progress)
+    try {
+      const loaded = await this.#around.load(this.plan, { signal: this.#controller.signal, onProgress })
+      this.#loaded = loaded
+      void this.#watchExit(loaded)
+      this.#around.report({ type: 'load-finished', instance: this.id })
+    } catch (thrown) {
+      this.#reportFailure('load-failed', thrown)
+    }
+  }
+
+  #noteProgress(progress: LoadProgress): void {
+    const fraction = progress.stage === 'loading' ? progress.fraction : undefined
+    this.#around.report({ type: 'load-progressed', instance: this.id, fraction })
+  }
+
+  #reportFailure(type: 'load-failed' | 'warm-up-failed', thrown: unknown): void {
+    const error = toModelyardError(thrown, 'model_load_failed')
+    const failure = (error.details['failure'] as LoadFailureClass | undefined) ?? failureOf(error)
+    const logTail = (error.details['logTail'] as string[] | undefined) ?? []
+    this.#around.report({ type, instance: this.id, error: error.toJSON(), failure, logTail })
+  }
+
+  cancel(): void {
+    this.#controller.abort(new ModelyardError('aborted', `The load of ${this.id} was cancelled.`))
+  }
+
+  /** R12: one real token; then what it holds is read, so that ready means measured. */
+  async warmUp(): Promise<void> {
+    try {
+      await this.#loaded?.warmUp(this.#controller.signal)
+      const measured = await this.#read()
+      this.#around.report({ type: 'warm-up-finished', instance: this.id, measured })
+    } catch (thrown) {
+      this.#reportFailure('warm-up-failed', thrown)
+    }
+  }
+
+  /** After a lease: what it holds now, at most every 10 s. */
+  measureSometimes(): void {
+    if (this.#around.clock.now() - this.#measuredAt >= MEASURE_EVERY) void this.#measure()
+  }
+
+  async #measure(): Promise<void> {
+    const measured = await this.#read()
+    if (measured !== undefined)
+      this.#around.report({ type: 'instance-measured', instance: this.id, measured })
+  }
+
+  /** Undefined when it cannot be read: then the promise stands. */
+  async #read(): Promise<MeasuredFootprint | undefined> {
+    this.#measuredAt = this.#around.clock.now()
+    try {
+      const measured = await this.#loaded?.memory()
+      if (measured === undefined) return undefined
+      this.#measured = measured
+      this.#around.onMeasured(this.plan, measured)
+      return measured
+    } catch {
+      return undefined
+    }
+  }
+
+  /** R8: orders the end; the proof comes by way of the exit. */
+  async unload(): Promise<void> {
+    this.#departure ??= departureOf(this.plan, this.#measured, this.#around.probe)
+    this.#controller.abort(new ModelyardError('aborted', `${this.id} is being unloaded.`))
+    try {
+      await this.#loaded?.unload()
+    } catch {
+      // What does not end stays charged, and the policy reports it as stuck.
+    }
+  }
+
+  async #watchExit(loaded: LoadedModel): Promise<void> {
+    const report = await loaded.exited.catch((thrown: unknown): ExitReport => ({
+      expected: false,
+      reason: String(thrown),
+      logTail: [],
+    }))
+    const departure = this.#departure ?? departureOf(this.plan, this.#measured, this.#around.probe)
+    const { reason, logTail } = report
+    this.#around.report({ type: 'instance-exited', instance: this.id, reason, logTail })
+    const { clock, probe, patience } = this.#around
+    const seen = await seeReturned(departure, probe, clock, patience())
+    this.#around.report({ type: 'memory-returned', instance: this.id, ...seen })
+  }
+}
+
+function failureOf(error: ModelyardError): LoadFailureClass {
+  if (error.code === 'aborted') return 'aborted'
+  if (error.code === 'timeout') return 'timeout'
+  if (error.code === 'engine_missing') return 'missing_engine'
+  return error.code === 'model_file_invalid' ? 'bad_file' : 'crash'
+}

@@ -1,0 +1,132 @@
+import type { LoadPlan } from '../../engines/engine.ts'
+import { footprintTotal, type MeasuredFootprint, type MemoryDomain } from '../../host/memory.ts'
+import type { PoolLimits } from '../limits.ts'
+import type { Charges, Holder } from './state.ts'
+
+/** The domains of a record of bytes. */
+export function domainsOf(charges: Partial<Record<MemoryDomain, unknown>>): MemoryDomain[] {
+  return Object.keys(charges) as MemoryDomain[]
+}
+
+/** Bytes of the plan in a domain that are not shared with others. */
+function estimatedPrivate(plan: LoadPlan, domain: MemoryDomain): number {
+  const terms = plan.footprint[domain]
+  if (terms === undefined) return 0
+  const shared = plan.sharedWeights?.domain === domain ? plan.sharedWeights.bytes : 0
+  return Math.max(0, footprintTotal(terms) - shared)
+}
+
+/**
+ * R4: private bytes an instance of this plan is promised. Where it was measured before, the estimate is corrected: at least what was
+ * seen, at most that and the whole context, which may not have been touched yet.
+ */
+export function promiseOf(plan: LoadPlan, learned: MeasuredFootprint | undefined): Charges {
+  const promise: Charges = {}
+  for (const domain of new Set([...domainsOf(plan.footprint), ...domainsOf(learned ?? {})])) {
+    const estimate = estimatedPrivate(plan, domain)
+    const seen = learned?.[domain]
+    if (seen === undefined) promise[domain] = estimate
+    else {
+      const bytes = measuredPrivate(seen, plan.sharedWeights?.domain === domain)
+      const context = plan.footprint[domain]?.context ?? 0
+      promise[domain] = Math.max(bytes, Math.min(estimate, bytes + context))
+    }
+  }
+  return promise
+}
+
+/** Shared pages of a plan that names no shared weights have no other place in the ledger. */
+function measuredPrivate(seen: { private: number; shared: number }, hasShared: boolean): number {
+  return hasShared ? seen.private : seen.private + seen.shared
+}
+
+/** M12: the larger of promise and measurement. */
+export function privateCharge(holder: Holder, domain: MemoryDomain): number {
+  const promised = holder.promise[domain] ?? 0
+  const seen = holder.measured?.[domain]
+  if (seen === undefined) return promised
+  return Math.max(promised, measuredPrivate(seen, holder.sharedWeights?.domain === domain))
+}
+
+/** All domains a holder charges privately. */
+export function chargedDomains(holder: Holder): MemoryDomain[] {
+  const domains = domainsOf(holder.promise)
+  if (holder.measured === undefined) return domains
+  return [...new Set([...domains, ...domainsOf(holder.measured)])]
+}
+
+/** R4: bytes per domain of all holders together; mapped weights once per key. */
+export function ledger(holders: readonly Holder[]): Charges {
+  const sum: Charges = {}
+  const shared = new Map<string, number>()
+  for (const holder of holders) {
+    for (const domain of chargedDomains(holder)) {
+      sum[domain] = (sum[domain] ?? 0) + privateCharge(holder, domain)
+    }
+    const { sharedWeights } = holder
+    if (sharedWeights === undefined) continue
+    const { key, domain, bytes } = sharedWeights
+    const more = bytes - (shared.get(key) ?? 0)
+    if (more <= 0) continue
+    shared.set(key, bytes)
+    sum[domain] = (sum[domain] ?? 0) + more
+  }
+  return sum
+}
+
+/** All bytes of a record. */
+export function sumOf(charges: Charges): number {
+  let sum = 0
+  for (const domain of domainsOf(charges)) sum += charges[domain] ?? 0
+  return sum
+}
+
+/** Bytes a holder needs alone, over all domains. */
+export function totalOf(holder: Holder): number {
+  return sumOf(ledger([holder]))
+}
+
+export function limitOf(limits: PoolLimits, domain: MemoryDomain, force: boolean): number {
+  const limit = limits.memory[domain]
+  if (limit === undefined) return 0
+  return force ? Math.max(limit.budget, limit.absolute) : limit.budget
+}
+
+/** The first domain that holds more than its limit. */
+export function overrun(
+  booked: Charges,
+  limits: PoolLimits,
+  force: boolean,
+): { domain: MemoryDomain; booked: number; limit: number } | undefined {
+  for (const domain of domainsOf(booked)) {
+    const bytes = booked[domain] ?? 0
+    const limit = limitOf(limits, domain, force)
+    if (bytes > limit) return { domain, booked: bytes, limit }
+  }
+  return undefined
+}
+
+/** M6: small models are not counted, their bytes are. */
+export function isLarge(holder: Holder, limits: PoolLimits): boolean {
+  return totalOf(holder) >= limits.smallModel
+}
+
+/** Ids of the large models among the holders, each once. */
+export function largeModels(holders: readonly Holder[], limits: PoolLimits): string[] {
+  const large = new Set<string>()
+  for (const holder of holders)
+    if (!large.has(holder.model) && isLarge(holder, limits)) large.add(holder.model)
+  return [...large]
+}
+
+/** R4: whether the demand fits beside the holders, in bytes and in the count of large models. */
+export function fits(
+  ledgerOf: (holders: readonly Holder[]) => Charges,
+  holders: readonly Holder[],
+  demand: Holder & { readonly force: boolean },
+  limits: PoolLimits,
+): boolean {
+  const all = [...holders, demand]
+  if (overrun(ledgerOf(all), limits, demand.force) !== undefined) return false
+  return !isLarge(demand, limits) || largeModels(all, limits).length <= limits.maxLargeModels
+}

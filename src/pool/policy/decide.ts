@@ -1,0 +1,42 @@
+import { sweepIdle } from './expiry.ts'
+import { settleArrival } from './handle-tickets.ts'
+import type { PoolCommand, PoolEvent } from './messages.ts'
+import { RULES } from './rules.ts'
+import { settle } from './settle.ts'
+import { NO_ALARM, type PoolState } from './state.ts'
+import { command, newStep, type Rules, type Step } from './step.ts'
+import { trim } from './trim.ts'
+
+export interface Decision {
+  readonly state: PoolState
+  /** In the order in which they are to be performed. */
+  readonly commands: readonly PoolCommand[]
+}
+
+/**
+ * R1: the only place where the pool's state changes. Total and synchronous: what an event means is noted, what time has brought about is
+ * settled, everybody who waits is looked at again, the idle go, and the next moment to look is set.
+ */
+export function decide(state: PoolState, event: PoolEvent, rules: Rules = RULES): Decision {
+  const step = newStep(state, event.at, rules)
+  const handle = rules.handlers[event.type] as (step: Step, event: PoolEvent) => void
+  handle(step, event)
+  settle(step)
+  rules.walk(step)
+  if (event.type === 'ticket-arrived') settleArrival(step, event)
+  trim(step)
+  sweepIdle(step)
+  if (step.wantsHost) command(step, { type: 'measure-host' })
+  setAlarm(step)
+  return { state: step.state, commands: step.commands }
+}
+
+/** An alarm that rings too early does no harm; so a standing one is only replaced by an earlier one, or when it has rung. */
+function setAlarm(step: Step): void {
+  const { alarm } = step.state
+  const isPending = alarm > step.at && alarm !== NO_ALARM
+  if (isPending && alarm <= step.wakeAt) return
+  if (alarm === step.wakeAt) return
+  step.state = { ...step.state, alarm: step.wakeAt }
+  if (step.wakeAt !== NO_ALARM) command(step, { type: 'set-alarm', at: step.wakeAt })
+}

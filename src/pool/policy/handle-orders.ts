@@ -1,0 +1,103 @@
+import { cutLeases, drain, leavingReason } from './leave.ts'
+import { reviewBudget } from './handle-loads.ts'
+import type { EventOf } from './messages.ts'
+import { runCut, shuttingDown, withdrawn } from './refusals.ts'
+import type { Instance, Leaving, ModelState } from './state.ts'
+import { changeInstance, changeModel, findInstance, ticketsOf, type Step } from './step.ts'
+import { refuse } from './tickets.ts'
+
+/** A model is new, or described anew. Copies made after another plan serve their runs and go (M20). */
+export function modelDeclared(step: Step, event: EventOf<'model-declared'>): void {
+  const { model, learned } = event
+  const known = step.state.models.get(model.id)
+  const samePlan = known?.model.plan.key === model.plan.key
+  const state: ModelState =
+    samePlan && known !== undefined ? { ...known, model } : { ...freshModel(known), model, learned }
+  const models = new Map(step.state.models).set(model.id, state)
+  const minimums = [
+    ...step.state.minimums.filter((id) => id !== model.id),
+    ...(model.minInstances > 0 ? [model.id] : []),
+  ]
+  step.state = { ...step.state, models, minimums }
+  for (const instance of instancesOf(step, model.id)) {
+    if (instance.plan.key !== model.plan.key) drain(step, instance, 'replaced', leavingReason('replaced'))
+    else if (known !== undefined && known.model.keepAlive !== model.keepAlive) {
+      changeInstance(step, instance.id, { keepAlive: model.keepAlive })
+    }
+  }
+}
+
+/** What is told of a model starts anew with another plan, the counts go on. */
+function freshModel(known: ModelState | undefined): Omit<ModelState, 'model' | 'learned'> {
+  return {
+    failures: 0,
+    retryAt: 0,
+    restoreAt: 0,
+    lastError: undefined,
+    loads: known?.loads ?? 0,
+    evictions: known?.evictions ?? 0,
+    shortSince: undefined,
+    suspended: false,
+  }
+}
+
+export function modelWithdrawn(step: Step, event: EventOf<'model-withdrawn'>): void {
+  for (const ticket of ticketsOf(step.state, event.model)) refuse(step, ticket, withdrawn(event.model))
+  const models = new Map(step.state.models)
+  models.delete(event.model)
+  step.state = { ...step.state, models, minimums: step.state.minimums.filter((id) => id !== event.model) }
+  for (const instance of instancesOf(step, event.model)) {
+    drain(step, instance, 'withdrawn', leavingReason('withdrawn'))
+  }
+}
+
+/**
+ * An operator's unload: runs may end within `drainTimeout`, or are cut at once with `force`. Whoever waits for the model keeps waiting
+ * and has it loaded again (BR-18, BR-70). A minimum is not restored until somebody asks for the model.
+ */
+export function unloadRequested(step: Step, event: EventOf<'unload-requested'>): void {
+  const meant = step.state.instances.filter(
+    ({ id, model }) => id === event.instance || (event.instance === undefined && model === event.model),
+  )
+  const models = new Set(event.model === undefined ? meant.map(({ model }) => model) : [event.model])
+  for (const model of models) changeModel(step, model, { suspended: true })
+  for (const { id } of meant) unloadOne(step, id, event.force)
+}
+
+function unloadOne(step: Step, id: string, force: boolean): void {
+  if (force) cutLeases(step, id, runCut(id))
+  const instance = findInstance(step.state, id)
+  if (instance === undefined) return
+  drain(step, instance, 'operator', leavingReason('operator'), step.at + step.state.limits.drainTimeout)
+}
+
+export function hostMeasured(step: Step, event: EventOf<'host-measured'>): void {
+  step.host = event.reading
+  step.state = { ...step.state, host: { reading: event.reading, at: step.at } }
+}
+
+export function limitsChanged(step: Step, event: EventOf<'limits-changed'>): void {
+  step.state = { ...step.state, limits: event.limits }
+  reviewBudget(step)
+}
+
+/** P12: everybody is answered, every instance goes, the last ones by the deadline. A second stop can only shorten it. */
+export function stopRequested(step: Step, event: EventOf<'stop-requested'>): void {
+  const cutAt = Math.min(
+    step.at + Math.max(0, event.deadline),
+    step.state.stopping?.cutAt ?? Number.POSITIVE_INFINITY,
+  )
+  step.state = { ...step.state, stopping: { cutAt } }
+  for (const { tickets } of step.state.queues)
+    for (const ticket of tickets) refuse(step, ticket, shuttingDown())
+  for (const { id } of step.state.instances) sendAway(step, id, 'stop', cutAt)
+}
+
+function sendAway(step: Step, id: string, leaving: Leaving, cutAt: number): void {
+  const instance = findInstance(step.state, id)
+  if (instance !== undefined) drain(step, instance, leaving, leavingReason(leaving), cutAt)
+}
+
+function instancesOf(step: Step, model: string): Instance[] {
+  return step.state.instances.filter((instance) => instance.model === model)
+}

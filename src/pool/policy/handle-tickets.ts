@@ -1,0 +1,98 @@
+import { announceRelease } from './leave.ts'
+import { noteSuccess } from './failure.ts'
+import type { EventOf } from './messages.ts'
+import { busy, queueFull, shuttingDown, unknownModel } from './refusals.ts'
+import type { HeldLease, Instance, Slot, Ticket } from './state.ts'
+import { announce, changeModel, copiesOf, findInstance, setInstance, ticketsOf, type Step } from './step.ts'
+import { dequeue, enqueue, queuedCount, refuse, refuseUnqueued } from './tickets.ts'
+import { waitSentence } from './wait.ts'
+
+/** R2: goes to the end of its queue, like everybody; the walk that follows grants at once what can be granted. */
+export function ticketArrived(step: Step, event: EventOf<'ticket-arrived'>): void {
+  const { ticket } = event
+  const model = step.state.models.get(ticket.model)
+  if (step.state.stopping !== undefined) return refuseUnqueued(step, ticket.id, ticket.model, shuttingDown())
+  if (model === undefined) {
+    return refuseUnqueued(step, ticket.id, ticket.model, unknownModel(ticket.model, step.state.models.keys()))
+  }
+  const isFirst = ticketsOf(step.state, ticket.model).length === 0
+  if (model.suspended || (isFirst && model.shortSince !== undefined)) {
+    changeModel(step, ticket.model, { suspended: false, shortSince: undefined })
+  }
+  // A full queue takes nobody in, but may still pass on what is free now; it must not start a load for someone it then refuses.
+  enqueue(step, isFull(step, ticket.model) ? { ...ticket, immediate: true } : ticket)
+}
+
+function isFull(step: Step, model: string): boolean {
+  const { queue, queuePerModel } = step.state.limits
+  return ticketsOf(step.state, model).length >= queuePerModel || queuedCount(step.state.queues) >= queue
+}
+
+/** After the walk: a ticket that could not be served stays, or is refused when it may not wait. */
+export function settleArrival(step: Step, event: EventOf<'ticket-arrived'>): void {
+  const tickets = ticketsOf(step.state, event.ticket.model)
+  const index = tickets.findIndex(({ id }) => id === event.ticket.id)
+  const ticket = tickets[index]
+  if (ticket === undefined) return
+  if (event.ticket.immediate) return refuse(step, ticket, busy(ticket.model))
+  if (ticket.immediate) return refuse(step, ticket, fullError(step, ticket, index))
+  const wait = step.state.waits.get(ticket.model)
+  const ahead = index === 0 ? '' : `${index} older requests wait for the same model; `
+  const reason = ahead + (wait === undefined ? 'others are served first' : waitSentence(wait, step.at))
+  announce(step, 'ticket-queued', { model: ticket.model, ticket: ticket.id, position: index, reason })
+}
+
+function fullError(step: Step, ticket: Ticket, place: number): ReturnType<typeof queueFull> {
+  const { limits, queues } = step.state
+  const ofModel = place >= limits.queuePerModel
+  const [queued, limit] = ofModel ? [place, limits.queuePerModel] : [queuedCount(queues) - 1, limits.queue]
+  return queueFull(ticket.model, queued, limit, place, retryAfter(step, ticket.model, place))
+}
+
+/** About as long as those ahead will take: 1 s to 1 min. */
+function retryAfter(step: Step, model: string, ahead: number): number {
+  const state = step.state.models.get(model)
+  const copies = state === undefined ? [] : copiesOf(step.state, state)
+  const slots = copies.reduce((sum, instance) => sum + instance.slots.length, 0)
+  const held = Math.max(0, ...copies.map((instance) => instance.meanHeld))
+  return Math.round(Math.min(60_000, Math.max(1000, (held * ahead) / Math.max(1, slots))))
+}
+
+/** P3, F8: nothing stays behind. What was only done for this ticket is undone by the walk that follows. */
+export function ticketAborted(step: Step, event: EventOf<'ticket-aborted'>): void {
+  dequeue(step, event.model, event.ticket)
+}
+
+/** F9: leases are numbered; a late or second release changes nothing. */
+export function endsLease(slot: Slot, lease: string): boolean {
+  return slot.lease?.id === lease
+}
+
+/** F3: taken in any state of the instance, once. */
+export function leaseReleased(step: Step, event: EventOf<'lease-released'>): void {
+  const instance = findInstance(step.state, event.instance)
+  const slot = instance?.slots[event.slot]
+  if (instance === undefined || slot === undefined || !step.rules.endsLease(slot, event.lease, step.at))
+    return
+  const { lease } = slot
+  if (lease === undefined) return
+  setInstance(step, freed(step, instance, event, lease))
+  step.state = { ...step.state, runs: step.state.runs - 1 }
+  announceRelease(step, instance, event.slot, lease)
+  if (!event.untouched) noteSuccess(step, instance.model)
+}
+
+function freed(step: Step, instance: Instance, event: EventOf<'lease-released'>, lease: HeldLease): Instance {
+  // F11: without a word about what it holds, the slot counts as holding nothing that can be relied on.
+  const chain = event.untouched ? lease.before : (event.chain ?? [])
+  const slots = instance.slots.with(event.slot, { chain, usedAt: step.at, lease: undefined })
+  const held = step.at - lease.grantedAt
+  return {
+    ...instance,
+    slots,
+    leases: instance.leases - 1,
+    usedAt: step.at,
+    keepAlive: lease.keepAlive ?? instance.keepAlive,
+    meanHeld: instance.meanHeld === 0 ? held : instance.meanHeld * 0.8 + held * 0.2,
+  }
+}

@@ -1,0 +1,64 @@
+import type { HostReading, MemoryDomain } from '../../host/memory.ts'
+import { chargedDomains, privateCharge } from './budget.ts'
+import type { Holder, Instance, PoolState } from './state.ts'
+import type { Shortage } from './step.ts'
+
+/** Loads that have begun have not taken all their memory yet: what is committed counts, not what is live (BR-64). */
+function isCommitted(instance: Instance): boolean {
+  return instance.state === 'loading' || (instance.state === 'warming' && instance.measured === undefined)
+}
+
+/** What this holder will still take from (or give back to) the host in a domain, its mapped weights included unless someone else keeps them in memory. */
+function hostBytes(holder: Holder, domain: MemoryDomain, others: readonly Holder[]): number {
+  const shared = holder.sharedWeights
+  const alone = shared?.domain === domain && !others.some((other) => other.sharedWeights?.key === shared.key)
+  return realPrivate(holder, domain) + (alone ? shared.bytes : 0)
+}
+
+/** What was measured is what comes back; a promise is all there is before. */
+function realPrivate(holder: Holder, domain: MemoryDomain): number {
+  return holder.measured?.[domain]?.private ?? privateCharge(holder, domain)
+}
+
+function sumOf(holders: readonly Holder[], domain: MemoryDomain, others: readonly Holder[]): number {
+  return holders.reduce((sum, holder, index) => {
+    return sum + hostBytes(holder, domain, [...others, ...holders.slice(0, index)])
+  }, 0)
+}
+
+/** R5: bytes that must be free for the demand, beside those that loads in progress will still take. */
+function neededOf(state: PoolState, demand: Holder, domain: MemoryDomain, stay: readonly Instance[]): number {
+  const committed = stay.filter(isCommitted)
+  const resident = stay.filter((instance) => !isCommitted(instance))
+  const needed = hostBytes(demand, domain, stay)
+  const headroom = domain === 'ram' ? state.limits.headroom : 0
+  return needed === 0 ? 0 : needed + headroom + sumOf(committed, domain, resident)
+}
+
+/**
+ * R5: whether the host's really available memory, and what the leaving instances give back, cover the demand with headroom. A domain
+ * that cannot be read covers nothing.
+ */
+export function shortage(
+  state: PoolState,
+  reading: HostReading,
+  demand: Holder,
+  leaving: readonly Instance[],
+): Shortage | undefined {
+  const stay = state.instances.filter(
+    (instance) => !leaving.includes(instance) && instance.state !== 'unloading',
+  )
+  for (const domain of new Set([...chargedDomains(demand), ...sharedDomain(demand)])) {
+    const needed = neededOf(state, demand, domain, stay)
+    if (needed === 0) continue
+    const read = reading[domain]
+    if (read === undefined) return { domain, needed, available: undefined }
+    const available = read.available + sumOf(leaving, domain, stay)
+    if (available < needed) return { domain, needed, available }
+  }
+  return undefined
+}
+
+function sharedDomain(holder: Holder): MemoryDomain[] {
+  return holder.sharedWeights === undefined ? [] : [holder.sharedWeights.domain]
+}

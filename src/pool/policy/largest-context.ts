@@ -1,0 +1,43 @@
+import type { LoadPlan } from '../../engines/engine.ts'
+import type { MemoryDomain } from '../../host/memory.ts'
+import { domainsOf, limitOf } from './budget.ts'
+import { isProtected } from './room.ts'
+import type { Instance } from './state.ts'
+import type { Demand, Step } from './step.ts'
+
+const GRANULE = 256
+
+/** Instances that never go for this demand. */
+export function protectedFrom(step: Step, demand: Demand): Instance[] {
+  return step.state.instances.filter(
+    (instance) => instance.model !== demand.model && isProtected(step, instance),
+  )
+}
+
+/**
+ * R6: the largest context per slot with which the plan would fit beside those who never go, rounded down to 256 tokens; null when even
+ * none would. Computed from the plan's context term, which grows evenly with the context.
+ */
+export function largestContext(step: Step, demand: Demand, plan: LoadPlan): number | null {
+  const held = step.rules.ledger(protectedFrom(step, demand))
+  const most = Math.min(
+    ...domainsOf(plan.footprint).map((domain) => {
+      const room = limitOf(step.state.limits, domain, demand.force) - (held[domain] ?? 0)
+      return contextWithin(plan, domain, room, needIn(step, demand, domain))
+    }),
+  )
+  const rounded = Math.floor(most / GRANULE) * GRANULE
+  return rounded >= GRANULE ? Math.min(rounded, plan.contextSize) : null
+}
+
+function needIn(step: Step, demand: Demand, domain: MemoryDomain): number {
+  return step.rules.ledger([demand])[domain] ?? 0
+}
+
+function contextWithin(plan: LoadPlan, domain: MemoryDomain, room: number, need: number): number {
+  const terms = plan.footprint[domain]
+  if (terms === undefined || room >= need) return Number.MAX_SAFE_INTEGER
+  if (terms.context === 0) return 0
+  const rest = Math.max(0, need - terms.context)
+  return Math.floor(((room - rest) / terms.context) * plan.contextSize)
+}

@@ -1,0 +1,147 @@
+import type { SerializedError } from '../../base/errors.ts'
+import type { LoadFailureClass, LoadPlan } from '../../engines/engine.ts'
+import type { YardEvents } from '../../events/event-map.ts'
+import type { HostReading, MeasuredFootprint } from '../../host/memory.ts'
+import type { Fingerprint } from '../../tasks/fingerprint.ts'
+import type { PoolLimits, Priority } from '../limits.ts'
+import type { PoolModel } from '../pool-model.ts'
+
+/** What a new ticket asks for. */
+export interface TicketRequest {
+  /** Unique, given by the shell. */
+  readonly id: string
+  readonly model: string
+  readonly wants: 'lease' | 'instance'
+  readonly chain: Fingerprint
+  readonly priority: Priority
+  readonly keepAlive: number | undefined
+  /** Most milliseconds to wait. */
+  readonly timeout: number | undefined
+  readonly immediate: boolean
+  readonly force: boolean
+}
+
+/** What happened, in the past tense. `at` is milliseconds on the monotonic clock and never goes back. */
+export type PoolEvent = { readonly at: number } & PoolFact
+
+export type PoolFact =
+  | {
+      readonly type: 'model-declared'
+      readonly model: PoolModel
+      readonly learned: MeasuredFootprint | undefined
+    }
+  | { readonly type: 'model-withdrawn'; readonly model: string }
+  | { readonly type: 'ticket-arrived'; readonly ticket: TicketRequest }
+  | { readonly type: 'ticket-aborted'; readonly ticket: string; readonly model: string }
+  | {
+      readonly type: 'lease-released'
+      readonly lease: string
+      readonly instance: string
+      readonly slot: number
+      /** What the slot holds now; absent = unknown. */
+      readonly chain: Fingerprint | undefined
+      /** No run was started: the slot holds what it held before. */
+      readonly untouched: boolean
+    }
+  | { readonly type: 'load-progressed'; readonly instance: string; readonly fraction: number | undefined }
+  | { readonly type: 'load-finished'; readonly instance: string }
+  | {
+      readonly type: 'load-failed'
+      readonly instance: string
+      readonly error: SerializedError
+      readonly failure: LoadFailureClass
+      readonly logTail: readonly string[]
+    }
+  | {
+      readonly type: 'warm-up-finished'
+      readonly instance: string
+      readonly measured: MeasuredFootprint | undefined
+    }
+  | {
+      readonly type: 'warm-up-failed'
+      readonly instance: string
+      readonly error: SerializedError
+      readonly failure: LoadFailureClass
+      readonly logTail: readonly string[]
+    }
+  | { readonly type: 'instance-measured'; readonly instance: string; readonly measured: MeasuredFootprint }
+  | {
+      readonly type: 'instance-exited'
+      readonly instance: string
+      readonly reason: string
+      readonly logTail: readonly string[]
+    }
+  /** The process is gone and its bytes are seen back, all but `leaked`. */
+  | {
+      readonly type: 'memory-returned'
+      readonly instance: string
+      readonly released: number
+      readonly leaked: number
+    }
+  | {
+      readonly type: 'unload-requested'
+      readonly model: string | undefined
+      readonly instance: string | undefined
+      /** Cuts running requests at once instead of after the drain time. */
+      readonly force: boolean
+    }
+  | { readonly type: 'host-measured'; readonly reading: HostReading }
+  | { readonly type: 'limits-changed'; readonly limits: PoolLimits }
+  | { readonly type: 'clock-ticked' }
+  | { readonly type: 'stop-requested'; readonly deadline: number }
+
+export type FactType = PoolFact['type']
+
+/** An event by its type. */
+export type EventOf<Type extends FactType> = Extract<PoolFact, { type: Type }> & { readonly at: number }
+
+/** Announcements of the policy: those facts of the event map that the pool tells. */
+export type Announcement = {
+  [Name in keyof YardEvents]: { readonly name: Name; readonly data: YardEvents[Name] }
+}[keyof YardEvents]
+
+/** What the shell has to do, in this order. Whatever comes of it returns as an event. */
+export type PoolCommand =
+  | { readonly type: 'start-load'; readonly instance: string; readonly plan: LoadPlan }
+  /** Fires the load's signal; `load-failed` or `load-finished` follows. */
+  | { readonly type: 'cancel-load'; readonly instance: string }
+  | { readonly type: 'start-warm-up'; readonly instance: string }
+  | { readonly type: 'start-unload'; readonly instance: string }
+  | {
+      readonly type: 'grant-lease'
+      readonly ticket: string
+      readonly lease: string
+      readonly model: string
+      readonly instance: string
+      readonly slot: number
+      readonly keptPrefix: number
+      readonly queueMs: number
+      readonly loadMs: number
+      readonly reason: string
+    }
+  /** The instance that an operator's load waited for is ready. */
+  | {
+      readonly type: 'answer-load'
+      readonly ticket: string
+      readonly model: string
+      readonly instance: string
+    }
+  | {
+      readonly type: 'refuse-ticket'
+      readonly ticket: string
+      readonly model: string
+      readonly error: SerializedError
+    }
+  /** Ends the run under this lease; the slot is no longer its own. */
+  | {
+      readonly type: 'cut-lease'
+      readonly lease: string
+      readonly instance: string
+      readonly error: SerializedError
+    }
+  /** `host-measured` follows at once, with an empty reading when nothing can be read. */
+  | { readonly type: 'measure-host' }
+  | { readonly type: 'set-alarm'; readonly at: number }
+  | ({ readonly type: 'announce' } & Announcement)
+
+export type CommandOf<Type extends PoolCommand['type']> = Extract<PoolCommand, { type: Type }>

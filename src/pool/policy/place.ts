@@ -1,0 +1,96 @@
+import { hasFreeSlot } from './affinity.ts'
+import { grant } from './grant.ts'
+import { grow, seekLoad } from './seek-load.ts'
+import type { Instance, ModelState, Ticket } from './state.ts'
+import { command, copiesOf, wake, type SlotChoice, type Step, type Turn } from './step.ts'
+import { activeThreads, holdForThreads, threadUsers } from './threads.ts'
+import { dequeue } from './tickets.ts'
+import { waits, type Outcome } from './waiting.ts'
+import type { Wait } from './wait.ts'
+
+/** R2, R3: the one way to a slot, for new and waiting tickets alike. First that applies: (a)…(f). */
+export function place(step: Step, turn: Turn, ticket: Ticket): Outcome {
+  const model = step.state.models.get(ticket.model)
+  if (model === undefined) return 'blocked'
+  const copies = copiesOf(step.state, model)
+  const ready = copies.filter((instance) => step.rules.accepts(instance, model))
+  if (ticket.wants === 'instance') return placeLoad(step, turn, model, ticket, ready, copies)
+  const open = ready.filter(hasFreeSlot)
+  if (open.length === 0) return seekLoad(step, turn, model, ticket, copies)
+  return placeRun(step, turn, model, ticket, open)
+}
+
+/** An operator's load: any ready copy will do. */
+function placeLoad(
+  step: Step,
+  turn: Turn,
+  model: ModelState,
+  ticket: Ticket,
+  ready: readonly Instance[],
+  copies: readonly Instance[],
+): Outcome {
+  const [instance] = ready
+  if (instance === undefined) return seekLoad(step, turn, model, ticket, copies)
+  dequeue(step, ticket.model, ticket.id)
+  command(step, { type: 'answer-load', ticket: ticket.id, model: ticket.model, instance: instance.id })
+  return 'served'
+}
+
+function placeRun(
+  step: Step,
+  turn: Turn,
+  model: ModelState,
+  ticket: Ticket,
+  open: readonly Instance[],
+): Outcome {
+  const free = open.filter((instance) => !isHeld(step, turn, instance, ticket))
+  if (free.length === 0) return waits(turn, ticket, heldWait(turn, open))
+  const able = free.filter((instance) => step.rules.threadsFree(step, turn, instance))
+  if (able.length === 0) return waitForThreads(step, turn, ticket, free)
+  if (!step.rules.mayRun(step.state)) return waits(turn, ticket, concurrencyWait(step))
+  const choice = step.rules.chooseSlot(able, ticket.chain)
+  if (choice === undefined) return 'blocked'
+  // R3 (c) before (d): rather a new copy than somebody's context, when it costs nobody anything.
+  if (choice.fit === 'divergent' && !ticket.immediate && grow(step, turn, model, ticket)) return 'covered'
+  return granted(step, ticket, choice)
+}
+
+function granted(step: Step, ticket: Ticket, choice: SlotChoice): Outcome {
+  grant(step, ticket, choice)
+  return 'served'
+}
+
+/** R9: the instance makes way for an older ticket, and this one is not among those it owes a slot. */
+function isHeld(step: Step, turn: Turn, instance: Instance, ticket: Ticket): boolean {
+  return turn.held.has(instance.id) && !step.rules.isEntitled(ticket, instance)
+}
+
+function heldWait(turn: Turn, open: readonly Instance[]): Wait {
+  const [instance] = open
+  const hold = instance === undefined ? undefined : turn.held.get(instance.id)
+  return { kind: 'turn', instance: instance?.id ?? '', of: hold?.model ?? '', since: hold?.since ?? 0 }
+}
+
+function concurrencyWait(step: Step): Wait {
+  return { kind: 'concurrency', runs: step.state.runs, limit: step.state.limits.concurrency }
+}
+
+/** R17: waits its turn; after `swapPatience` the next threads are kept for it. */
+function waitForThreads(step: Step, turn: Turn, ticket: Ticket, free: readonly Instance[]): Outcome {
+  const { limits } = step.state
+  const needed = Math.min(...free.map((instance) => instance.plan.threads))
+  const users = threadUsers(step.state)
+    .filter((user) => user.model !== ticket.model)
+    .map((user) => user.id)
+  const wait = {
+    kind: 'threads',
+    needed,
+    active: activeThreads(step.state),
+    limit: limits.threads,
+    users,
+  } as const
+  if (step.rules.isOwed(ticket, step.at, limits)) {
+    holdForThreads(step, turn, needed, { model: ticket.model, since: ticket.arrivedAt })
+  } else wake(step, ticket.arrivedAt + limits.swapPatience)
+  return waits(turn, ticket, wait)
+}

@@ -1,0 +1,154 @@
+import type { MemoryDomain } from '../../host/memory.ts'
+import { domainsOf, fits, isLarge, largeModels, limitOf, promiseOf } from './budget.ts'
+import { evictable, isSoftlyPinned } from './evict.ts'
+import type { Holder, Instance, ModelState, Ticket } from './state.ts'
+import type { Demand, Shortage, Step, Turn } from './step.ts'
+
+/** What a load would need: nothing, somebody's going, or more than there is. */
+export type Room =
+  | { readonly kind: 'free' }
+  /** Only a fresh reading of the host's memory can tell (R5). */
+  | { readonly kind: 'unmeasured' }
+  /** These can go at once, and with them gone the load succeeds (M7). */
+  | { readonly kind: 'evict'; readonly victims: readonly Instance[] }
+  /** Enough is on its way out. */
+  | { readonly kind: 'leaving'; readonly instances: readonly Instance[] }
+  /** These are in the way and cannot go now; empty when an older ticket's claim is in the way. */
+  | { readonly kind: 'occupied'; readonly holders: readonly Instance[] }
+  | { readonly kind: 'host-short'; readonly shortage: Shortage }
+
+export function demandFor(model: ModelState, ticket: Ticket | undefined): Demand {
+  const { plan } = model.model
+  return {
+    model: model.model.id,
+    promise: promiseOf(plan, model.learned),
+    sharedWeights: plan.sharedWeights,
+    measured: undefined,
+    ticket,
+    force: ticket?.force ?? false,
+  }
+}
+
+/** Bytes that will come back by themselves; stuck unloads are not counted on. */
+export function isReturning(instance: Instance): boolean {
+  return instance.state === 'unloading' && !instance.stuck
+}
+
+/** The ledger as it will be when all that leaves has left and all older claims are taken (R9). */
+export function future(step: Step, turn: Turn): Holder[] {
+  const stay = step.state.instances.filter(
+    (instance) => !isReturning(instance) && !turn.promised.has(instance.id),
+  )
+  return [...stay, ...turn.reserved]
+}
+
+function fitsBeside(step: Step, holders: readonly Holder[], demand: Demand): boolean {
+  return fits(step.rules.ledger, holders, demand, step.state.limits)
+}
+
+const without = (holders: readonly Holder[], gone: readonly Holder[]): Holder[] =>
+  holders.filter((holder) => !gone.includes(holder))
+
+/** R4–R7 for one load, in this order: never an eviction before budget and host are known to suffice. */
+export function findRoom(step: Step, turn: Turn, demand: Demand, mayAskOthers: boolean): Room {
+  const later = future(step, turn)
+  const fitsLater = fitsBeside(step, later, demand)
+  if (fitsLater && fitsBeside(step, step.state.instances, demand))
+    return roomOnHost(step, demand, mayAskOthers)
+  if (fitsLater) return { kind: 'leaving', instances: step.state.instances.filter(isReturning) }
+  if (!mayAskOthers) return { kind: 'occupied', holders: [] }
+  const candidates = evictable(step, demand)
+  const enough = (victims: readonly Instance[]): boolean => fitsBeside(step, without(later, victims), demand)
+  if (candidates.length === 0 || !enough(candidates)) return { kind: 'occupied', holders: [] }
+  return evictFor(step, demand, candidates, enough)
+}
+
+/** The budget has room now; has the host? Idle instances may go for that, too. */
+function roomOnHost(step: Step, demand: Demand, mayAskOthers: boolean): Room {
+  if (step.host === undefined) return { kind: 'unmeasured' }
+  const shortage = step.rules.shortage(step.state, step.host, demand, [])
+  if (shortage === undefined) return { kind: 'free' }
+  const candidates = mayAskOthers ? evictable(step, demand) : []
+  if (candidates.length === 0) return { kind: 'host-short', shortage }
+  return evictFor(step, demand, candidates, () => true)
+}
+
+function evictFor(
+  step: Step,
+  demand: Demand,
+  candidates: readonly Instance[],
+  enough: (victims: readonly Instance[]) => boolean,
+): Room {
+  const { host } = step
+  if (host === undefined) return { kind: 'unmeasured' }
+  const leaving = step.state.instances.filter(isReturning)
+  const lacks = (victims: readonly Instance[]): Shortage | undefined =>
+    step.rules.shortage(step.state, host, demand, [...leaving, ...victims])
+  const victims = step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), (some) => {
+    return enough(some) && lacks(some) === undefined
+  })
+  if (victims !== undefined && victims.length > 0) return { kind: 'evict', victims }
+  const shortage = lacks(candidates)
+  if (shortage !== undefined) return { kind: 'host-short', shortage }
+  return { kind: 'leaving', instances: leaving }
+}
+
+/** Instances that stand in the way of the demand and could go once they are idle, by the same choice as victims. */
+export function inTheWay(step: Step, turn: Turn, demand: Demand): readonly Instance[] {
+  const later = future(step, turn)
+  const candidates = step.state.instances
+    .filter((instance) => isMovable(step, instance, demand) && !turn.promised.has(instance.id))
+    .sort((a, b) => Number(a.leases > 0) - Number(b.leases > 0) || a.usedAt - b.usedAt)
+  const enough = (victims: readonly Instance[]): boolean => fitsBeside(step, without(later, victims), demand)
+  return step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), enough) ?? []
+}
+
+/** Every instance that could make way at all. */
+export function movable(step: Step, demand: Demand): Instance[] {
+  return step.state.instances.filter((instance) => isMovable(step, instance, demand))
+}
+
+function isMovable(step: Step, instance: Instance, demand: Demand): boolean {
+  if (instance.model === demand.model || instance.state === 'unloading') return false
+  return !isProtected(step, instance)
+}
+
+/** Pinned, or needed for `minInstances`: never evicted, so whatever it holds is not to be had (R6). */
+export function isProtected(step: Step, instance: Instance): boolean {
+  const model = step.state.models.get(instance.model)
+  if (model === undefined || instance.state === 'unloading' || instance.state === 'draining') return false
+  if (model.model.pinned === true) return true
+  if (model.model.minInstances === 0 || instance.plan.key !== model.model.plan.key) return false
+  const copies = step.state.instances.filter(
+    ({ model: id, plan }) => id === instance.model && plan.key === instance.plan.key,
+  )
+  return copies.indexOf(instance) < model.model.minInstances
+}
+
+/** Bytes free in a domain as booked now. */
+export function freeIn(step: Step, domain: MemoryDomain, force: boolean): number {
+  return limitOf(step.state.limits, domain, force) - (step.rules.ledger(step.state.instances)[domain] ?? 0)
+}
+
+/** The domain in which the demand lacks most beside the given holders, and what it needs there. */
+export function tightest(step: Step, demand: Demand): { domain: MemoryDomain; needs: number; free: number } {
+  const needs = step.rules.ledger([demand])
+  let worst = {
+    domain: 'ram' as MemoryDomain,
+    needs: needs.ram ?? 0,
+    free: freeIn(step, 'ram', demand.force),
+  }
+  for (const domain of domainsOf(needs)) {
+    const here = { domain, needs: needs[domain] ?? 0, free: freeIn(step, domain, demand.force) }
+    if (here.needs - here.free > worst.needs - worst.free) worst = here
+  }
+  return worst
+}
+
+/** The count of large models, where that is what is in the way (M6). */
+export function crowd(step: Step, demand: Demand): { large: number; holders: string[] } | undefined {
+  const { limits, instances } = step.state
+  if (!isLarge(demand, limits)) return undefined
+  const holders = largeModels(instances, limits).filter((id) => id !== demand.model)
+  return holders.length < limits.maxLargeModels ? undefined : { large: holders.length, holders }
+}

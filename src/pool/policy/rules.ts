@@ -1,0 +1,83 @@
+import { accepts, chooseSlot, keptPrefix } from './affinity.ts'
+import { ledger } from './budget.ts'
+import { chooseVictims, mayEvict, spareCopies } from './evict.ts'
+import { expiresAt } from './expiry.ts'
+import { backoff } from './failure.ts'
+import { classOf, isEntitled, isOwed } from './fairness.ts'
+import {
+  instanceExited,
+  instanceMeasured,
+  loadFailed,
+  loadFinished,
+  loadProgressed,
+  memoryReturned,
+  warmUpFailed,
+  warmUpFinished,
+} from './handle-loads.ts'
+import {
+  hostMeasured,
+  limitsChanged,
+  modelDeclared,
+  modelWithdrawn,
+  stopRequested,
+  unloadRequested,
+} from './handle-orders.ts'
+import { endsLease, leaseReleased, ticketAborted, ticketArrived } from './handle-tickets.ts'
+import { shortage } from './host-room.ts'
+import { impossible } from './impossible.ts'
+import { mayAdd } from './seek-load.ts'
+import type { PoolState } from './state.ts'
+import type { Handlers, Rules } from './step.ts'
+import { threadsFree } from './threads.ts'
+import { isWanted, walk } from './walk.ts'
+
+/** P4: one count, raised by the grant itself (F2). */
+function mayRun(state: PoolState): boolean {
+  return state.runs < state.limits.concurrency
+}
+
+const HANDLERS: Handlers = {
+  'model-declared': modelDeclared,
+  'model-withdrawn': modelWithdrawn,
+  'ticket-arrived': ticketArrived,
+  'ticket-aborted': ticketAborted,
+  'lease-released': leaseReleased,
+  'load-progressed': loadProgressed,
+  'load-finished': loadFinished,
+  'load-failed': loadFailed,
+  'warm-up-finished': warmUpFinished,
+  'warm-up-failed': warmUpFailed,
+  'instance-measured': instanceMeasured,
+  'instance-exited': instanceExited,
+  'memory-returned': memoryReturned,
+  'unload-requested': unloadRequested,
+  'host-measured': hostMeasured,
+  'limits-changed': limitsChanged,
+  'clock-ticked': () => undefined,
+  'stop-requested': stopRequested,
+}
+
+/** The rules as they are. */
+export const RULES: Rules = {
+  handlers: HANDLERS,
+  walk,
+  classOf,
+  accepts,
+  chooseSlot,
+  keptPrefix,
+  endsLease,
+  mayRun,
+  ledger,
+  shortage,
+  impossible,
+  mayEvict,
+  chooseVictims,
+  isOwed,
+  isEntitled,
+  isWanted,
+  mayAdd,
+  backoff,
+  expiresAt,
+  spareCopies,
+  threadsFree,
+}

@@ -1,0 +1,85 @@
+import type { SerializedError } from '../../base/errors.ts'
+import { makeRoom } from './make-room.ts'
+import { loadFailed } from './refusals.ts'
+import { demandFor, findRoom } from './room.ts'
+import { startLoad } from './start-load.ts'
+import type { Instance, ModelState, PoolState, Ticket } from './state.ts'
+import { copiesOf, type Step, type Turn } from './step.ts'
+import { refuse } from './tickets.ts'
+import { isComing, isServing, leavingWait, loadWait, ownWait, waits, type Outcome } from './waiting.ts'
+
+/** R3 (c), (e), (f): nothing of the model is free. */
+export function seekLoad(
+  step: Step,
+  turn: Turn,
+  model: ModelState,
+  ticket: Ticket,
+  copies: readonly Instance[],
+): Outcome {
+  if (ticket.immediate) return 'blocked'
+  if (grow(step, turn, model, ticket)) return 'covered'
+  const own = copies.find(isServing)
+  if (own !== undefined) return waits(turn, ticket, ownWait(own))
+  if (!step.rules.mayAdd(step.state, model)) return waits(turn, ticket, leavingWait(copies))
+  if (model.retryAt > step.at) return refused(step, ticket, backoffError(step, model))
+  const demand = demandFor(model, ticket)
+  const never = step.rules.impossible(step, demand)
+  if (never !== undefined) return refused(step, ticket, never)
+  const attempt = makeRoom(step, turn, model, demand, ticket)
+  if (attempt === 'refused') return 'served'
+  return attempt === 'started' && grow(step, turn, model, ticket) ? 'covered' : 'blocked'
+}
+
+/** R10: copies of a model there may be at once; those on their way out count until they are gone or hopelessly late. */
+export function mayAdd(state: PoolState, model: ModelState): boolean {
+  const copies = copiesOf(state, model).filter((instance) => !instance.stuck)
+  return copies.length < Math.max(1, model.model.maxInstances)
+}
+
+/** R3 (c): true when a load in progress will serve this ticket, or could be started without taking anything from anybody. */
+export function grow(step: Step, turn: Turn, model: ModelState, ticket: Ticket): boolean {
+  const { id } = model.model
+  const covered = turn.covered.get(id) ?? 0
+  const copies = copiesOf(step.state, model)
+  const slots = copies.filter(isComing).reduce((sum, instance) => sum + instance.slots.length, 0)
+  if (covered >= slots && !mayGrow(step, turn, model, ticket, copies)) return false
+  turn.covered.set(id, covered + 1)
+  const [load] = copiesOf(step.state, model).filter(isComing)
+  waits(turn, ticket, load === undefined ? { kind: 'measuring' } : loadWait(load))
+  return true
+}
+
+/** A further copy beside one that serves already: only into free memory, never against a backoff. */
+function mayGrow(
+  step: Step,
+  turn: Turn,
+  model: ModelState,
+  ticket: Ticket,
+  copies: readonly Instance[],
+): boolean {
+  if (ticket.wants === 'instance' || !copies.some(isServing)) return false
+  if (!step.rules.mayAdd(step.state, model) || model.retryAt > step.at) return false
+  const demand = demandFor(model, ticket)
+  const room = findRoom(step, turn, demand, false)
+  if (room.kind === 'unmeasured') step.wantsHost = true
+  if (room.kind === 'free') {
+    startLoad(step, model, demand, `all slots of "${model.model.id}" are in use or hold other contexts`)
+  }
+  return room.kind === 'free' || room.kind === 'unmeasured'
+}
+
+function refused(step: Step, ticket: Ticket, error: SerializedError): Outcome {
+  refuse(step, ticket, error)
+  return 'served'
+}
+
+/** R11: during the backoff everybody gets the cause, and is told when to come again. */
+function backoffError(step: Step, model: ModelState): SerializedError {
+  const { id } = model.model
+  const cause = model.lastError ?? {
+    code: 'model_load_failed',
+    message: `"${id}" could not be loaded.`,
+    details: {},
+  }
+  return loadFailed(cause, id, model.retryAt - step.at)
+}

@@ -1,0 +1,180 @@
+import type { SerializedError } from '../../base/errors.ts'
+import type { LoadPlan, SharedWeights } from '../../engines/engine.ts'
+import type { HostReading, MeasuredFootprint, MemoryDomain } from '../../host/memory.ts'
+import type { Fingerprint } from '../../tasks/fingerprint.ts'
+import type { PoolLimits, Priority } from '../limits.ts'
+import type { PoolModel } from '../pool-model.ts'
+import type { Wait } from './wait.ts'
+
+/** Bytes per domain; domains that are absent hold none. */
+export type Charges = Partial<Record<MemoryDomain, number>>
+
+/** Whatever charges memory: an instance, or a load that is asked for. */
+export interface Holder {
+  readonly model: string
+  /** Private bytes promised per domain: the estimate, corrected by what was measured before (R4). */
+  readonly promise: Charges
+  /** Mapped weights, booked once per key for all who share them. */
+  readonly sharedWeights: SharedWeights | undefined
+  readonly measured: MeasuredFootprint | undefined
+}
+
+/** A lease as the policy sees it. */
+export interface HeldLease {
+  readonly id: string
+  readonly ticket: string
+  readonly grantedAt: number
+  readonly keepAlive: number | undefined
+  /** What the slot held before: still true if the lease ends without a run. */
+  readonly before: Fingerprint
+}
+
+/** A place for one context. */
+export interface Slot {
+  /** What is cached in it, as far as known. Empty while leased: a run makes it stale from its first token on (F11). */
+  readonly chain: Fingerprint
+  readonly usedAt: number
+  readonly lease: HeldLease | undefined
+}
+
+export type InstanceState = 'loading' | 'warming' | 'ready' | 'draining' | 'unloading'
+
+/** Why an instance is on its way out. */
+export type Leaving =
+  | 'cancelled' // nobody waits for the load any more
+  | 'evicted' // another model needs the memory
+  | 'exited' // the worker died
+  | 'failed' // load or warm-up did not succeed
+  | 'idle' // keepAlive is over
+  | 'operator'
+  | 'replaced' // its model was declared with another plan
+  | 'stop'
+  | 'withdrawn'
+
+/** One loaded copy of a model. Failed ones are removed, not kept. */
+export interface Instance extends Holder {
+  /** `model#number`; numbers are never used twice (F18). */
+  readonly id: string
+  readonly plan: LoadPlan
+  readonly state: InstanceState
+  readonly slots: readonly Slot[]
+  /** Slots that are leased. Busy is `leases > 0`. */
+  readonly leases: number
+  /** When the load began. */
+  readonly startedAt: number
+  /** When the model's files were in memory; then it waits for threads and warms up. */
+  readonly loadedAt: number | undefined
+  readonly readyAt: number | undefined
+  /** Last grant or release; when it became ready before that (F13). */
+  readonly usedAt: number
+  /** Whether a lease was ever granted. */
+  readonly served: boolean
+  /** Milliseconds idle until unload, as the last request that said so wants it; −1 = never. */
+  readonly keepAlive: number
+  /** Loaded by an operator up to the absolute limit. */
+  readonly forced: boolean
+  /** 0…1 where the engine reports it. */
+  readonly progress: number | undefined
+  readonly warmUpStarted: boolean
+  /** By state: when the load is given up, the leases are cut, the missing exit is reported. */
+  readonly deadline: number | undefined
+  readonly leaving: Leaving | undefined
+  /** When it began to unload. */
+  readonly leavingAt: number | undefined
+  /** Its unload took too long: it still charges its bytes, but nobody waits for it any more. */
+  readonly stuck: boolean
+  /** Mean milliseconds that leases were held, for `Retry-After`. */
+  readonly meanHeld: number
+}
+
+/** What waits in the queue. */
+export interface Ticket {
+  readonly id: string
+  readonly model: string
+  /** A slot, or only a ready instance (an operator's load). */
+  readonly wants: 'lease' | 'instance'
+  readonly chain: Fingerprint
+  readonly priority: Priority
+  readonly keepAlive: number | undefined
+  /** Takes what is free now or nothing; never starts a load. */
+  readonly immediate: boolean
+  /** May be loaded up to the absolute limit. */
+  readonly force: boolean
+  readonly arrivedAt: number
+  /** Number in order of arrival. */
+  readonly number: number
+  /** When it is refused with `timeout`. */
+  readonly deadline: number | undefined
+}
+
+/** Tickets of one model in order of arrival; never empty. */
+export interface Queue {
+  readonly model: string
+  readonly tickets: readonly Ticket[]
+}
+
+export interface ModelState {
+  readonly model: PoolModel
+  /** Most ever measured for this plan (R4). */
+  readonly learned: MeasuredFootprint | undefined
+  /** Failures in a row, for the backoff (R11). */
+  readonly failures: number
+  /** No load before this. */
+  readonly retryAt: number
+  readonly lastError: SerializedError | undefined
+  readonly loads: number
+  readonly evictions: number
+  /** Since when the host lacks memory for it while nothing else is on the move (R5). */
+  readonly shortSince: number | undefined
+  /** `minInstances` is not tried before this: there was no room for it. */
+  readonly restoreAt: number
+  /** Unloaded by an operator: `minInstances` is not restored before somebody asks for the model again. */
+  readonly suspended: boolean
+}
+
+/** All that the policy knows. Plain data; never changed in place. */
+export interface PoolState {
+  readonly limits: PoolLimits
+  readonly models: ReadonlyMap<string, ModelState>
+  /** Models with `minInstances` > 0, so that nothing has to be searched after each event. */
+  readonly minimums: readonly string[]
+  readonly instances: readonly Instance[]
+  readonly queues: readonly Queue[]
+  /** What the first ticket of each waiting model waits for, as of the last walk (R19). */
+  readonly waits: ReadonlyMap<string, Wait>
+  readonly tickets: number
+  readonly leases: number
+  readonly runs: number
+  readonly loads: number
+  /** When the earliest ticket times out; may be earlier than that, never later. */
+  readonly ticketDeadline: number
+  readonly alarm: number
+  /** Some domain holds more than its limit, by measurement or new limits. */
+  readonly overBudget: boolean
+  readonly host: { readonly reading: HostReading; readonly at: number } | undefined
+  /** Leases are cut at `cutAt`. */
+  readonly stopping: { readonly cutAt: number } | undefined
+}
+
+export const NO_ALARM: number = Number.POSITIVE_INFINITY
+
+/** A pool that knows no model yet. */
+export function emptyState(limits: PoolLimits): PoolState {
+  return {
+    limits,
+    models: new Map(),
+    minimums: [],
+    instances: [],
+    queues: [],
+    waits: new Map(),
+    tickets: 0,
+    leases: 0,
+    runs: 0,
+    loads: 0,
+    ticketDeadline: NO_ALARM,
+    alarm: NO_ALARM,
+    overBudget: false,
+    host: undefined,
+    stopping: undefined,
+  }
+}

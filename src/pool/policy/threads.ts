@@ -1,0 +1,43 @@
+import type { Instance, PoolState } from './state.ts'
+import type { Step, Turn } from './step.ts'
+
+/** R17: an instance uses its threads while it runs anything or warms up, once however many slots are busy. */
+export function usesThreads(instance: Instance): boolean {
+  return instance.leases > 0 || (instance.state === 'warming' && instance.warmUpStarted)
+}
+
+export function activeThreads(state: PoolState): number {
+  let sum = 0
+  for (const instance of state.instances) if (usesThreads(instance)) sum += instance.plan.threads
+  return sum
+}
+
+export function threadUsers(state: PoolState): Instance[] {
+  return state.instances.filter((instance) => usesThreads(instance) && instance.plan.threads > 0)
+}
+
+/** R17: whether the instance may run now. One that wants more threads than there are runs when nothing else does. */
+export function threadsFree(step: Step, turn: Turn, instance: Instance): boolean {
+  const { threads } = instance.plan
+  if (threads === 0 || usesThreads(instance)) return true
+  const taken = activeThreads(step.state) + turn.threadsReserved
+  return taken === 0 || taken + threads <= step.state.limits.threads
+}
+
+/**
+ * R9 for threads: whoever has waited long enough gets the next ones. The smallest users beside which it fits go on; the others take
+ * no younger tickets until it runs.
+ */
+export function holdForThreads(
+  step: Step,
+  turn: Turn,
+  needed: number,
+  of: { model: string; since: number },
+): void {
+  let kept = 0
+  for (const user of threadUsers(step.state).sort((a, b) => a.plan.threads - b.plan.threads)) {
+    if (kept + user.plan.threads + needed <= step.state.limits.threads) kept += user.plan.threads
+    else turn.held.set(user.id, of)
+  }
+  turn.threadsReserved += needed
+}

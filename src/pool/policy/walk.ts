@@ -1,0 +1,113 @@
+import { compareTickets, ranked, risesAt } from './fairness.ts'
+import { cancelLoad, beginUnload, leavingReason } from './leave.ts'
+import { place } from './place.ts'
+import { seekMinimum } from './seek-minimum.ts'
+import type { Instance, ModelState, PoolState, Ticket } from './state.ts'
+import { command, copiesOf, newTurn, setInstance, ticketsOf, wake, type Step, type Turn } from './step.ts'
+import { holdForThreads } from './threads.ts'
+
+interface Cursor {
+  readonly tickets: readonly Ticket[]
+  next: number
+}
+
+const NOBODY_WAITS: PoolState['waits'] = new Map()
+
+/** R2, F4: after every event, all who wait are looked at again in their order, by the same rule as new ones. */
+export function walk(step: Step): void {
+  const { queues, minimums, instances } = step.state
+  const idle = queues.length === 0 && minimums.length === 0
+  if (idle && instances.every(({ state }) => state === 'ready' || state === 'draining'))
+    return forgetWaits(step)
+  const turn = newTurn()
+  startWarmUps(step, turn)
+  placeAll(step, turn)
+  for (const id of minimums) restoreMinimum(step, turn, id)
+  dropUnwantedLoads(step)
+  step.state = { ...step.state, waits: turn.waits }
+}
+
+function forgetWaits(step: Step): void {
+  if (step.state.waits.size > 0) step.state = { ...step.state, waits: NOBODY_WAITS }
+}
+
+/** R17: warming up uses threads like a run; it comes before runs, for older tickets wait for it. */
+function startWarmUps(step: Step, turn: Turn): void {
+  for (const instance of step.state.instances) {
+    if (instance.state !== 'warming' || instance.warmUpStarted) continue
+    if (step.rules.threadsFree(step, turn, instance)) {
+      setInstance(step, { ...instance, warmUpStarted: true })
+      command(step, { type: 'start-warm-up', instance: instance.id })
+    } else waitForWarmUp(step, turn, instance)
+  }
+}
+
+function waitForWarmUp(step: Step, turn: Turn, instance: Instance): void {
+  const since = instance.loadedAt ?? step.at
+  const owedAt = since + step.state.limits.swapPatience
+  if (step.at < owedAt) wake(step, owedAt)
+  else holdForThreads(step, turn, instance.plan.threads, { model: instance.model, since })
+}
+
+function placeAll(step: Step, turn: Turn): void {
+  const cursors = step.state.queues.map((queue): Cursor => ({ tickets: ranked(step, queue), next: 0 }))
+  for (let cursor = first(step, cursors); cursor !== undefined; cursor = first(step, cursors)) {
+    const ticket = cursor.tickets[cursor.next]
+    if (ticket === undefined) return
+    const outcome = place(step, turn, ticket)
+    // What stops the first of a model stops all behind it.
+    cursor.next = outcome === 'blocked' ? cursor.tickets.length : cursor.next + 1
+    if (outcome !== 'served') wake(step, risesAt(ticket, step.at) ?? Number.POSITIVE_INFINITY)
+  }
+}
+
+function first(step: Step, cursors: readonly Cursor[]): Cursor | undefined {
+  let best: Cursor | undefined
+  let ahead: Ticket | undefined
+  for (const cursor of cursors) {
+    const ticket = cursor.tickets[cursor.next]
+    if (ticket === undefined || (ahead !== undefined && compareTickets(step, ahead, ticket) <= 0)) continue
+    best = cursor
+    ahead = ticket
+  }
+  return best
+}
+
+/** R13, P9: copies lost by whatever cause come back. */
+function restoreMinimum(step: Step, turn: Turn, id: string): void {
+  const model = step.state.models.get(id)
+  if (model === undefined || model.suspended || step.state.stopping !== undefined) return
+  const serving = copiesOf(step.state, model).filter(
+    ({ state }) => state === 'loading' || state === 'warming' || state === 'ready',
+  )
+  if (serving.length >= model.model.minInstances || !step.rules.mayAdd(step.state, model)) return
+  const notBefore = Math.max(model.retryAt, model.restoreAt)
+  if (notBefore > step.at) wake(step, notBefore)
+  else seekMinimum(step, turn, model)
+}
+
+/** R10: loads nobody waits for any more are cancelled, the youngest first. */
+function dropUnwantedLoads(step: Step): void {
+  for (const load of step.state.instances.toReversed()) {
+    if (load.state !== 'loading' && load.state !== 'warming') continue
+    if (step.rules.isWanted(step.state, load)) continue
+    if (load.state === 'loading') cancelLoad(step, load, 'cancelled', leavingReason('cancelled'))
+    else beginUnload(step, load, 'cancelled', leavingReason('cancelled'))
+  }
+}
+
+/** R10: someone waits for the model, its minimum asks for this copy, or other copies are in use, so that it will soon be needed. */
+export function isWanted(state: PoolState, load: Instance): boolean {
+  if (ticketsOf(state, load.model).length > 0) return true
+  const model = state.models.get(load.model)
+  if (model === undefined) return false
+  return isPartOfMinimum(state, model, load) || copiesOf(state, model).some(({ leases }) => leases > 0)
+}
+
+function isPartOfMinimum(state: PoolState, model: ModelState, load: Instance): boolean {
+  if (model.model.minInstances === 0 || model.suspended) return false
+  const serving = copiesOf(state, model).filter(
+    ({ state: stage }) => stage === 'loading' || stage === 'warming' || stage === 'ready',
+  )
+  return serving.indexOf(load) < model.model.minInstances
+}
