@@ -26,13 +26,13 @@ export async function answerRun(exchange: Exchange, action: RunAction, context: 
   try {
     for (const [index, task] of action.tasks.entries()) {
       const run = startRun(exchange, action, task, context)
-      const result = await forward(run, action, index, writer, progress)
+      const result = await forward(exchange, run, action, index, writer, progress)
       writer.write(encoder.end(result, index, run.info))
     }
     writer.end(encoder.finish())
   } catch (error) {
     writer.stop()
-    if (exchange.signal.aborted) return
+    if (exchange.gone) return
     // From the first part on, an error is told inside the stream, whether or not its bytes left yet: one rule for clients.
     if (!encoder.streaming || !(writer.begun || progress.started)) throw error
     const known = exchange.noteError(error)
@@ -64,6 +64,7 @@ function startRun(exchange: Exchange, action: RunAction, task: Task, context: Ru
 
 /** Sends a run's parts as they come, no faster than the client reads. @returns how the run ended */
 async function forward(
+  exchange: Exchange,
   run: Run,
   { encoder }: RunAction,
   index: number,
@@ -82,11 +83,10 @@ async function forward(
       writer.begin(run.info)
       writer.write(encoder.part(next.value, index))
       if (writer.blocked) await writer.drained()
+      exchange.signal.throwIfAborted()
     }
-  } catch (error) {
-    ended = true
-    throw error
   } finally {
+    // Harmless when the generator has ended by itself; otherwise it gives the slot back.
     if (!ended) await run.parts.return(undefined as never)
   }
 }

@@ -75,7 +75,7 @@ export class AnswerWriter {
     const body = this.#pending + text
     this.#pending = ''
     this.#ended = true
-    if (this.#exchange.signal.aborted) return
+    if (this.#exchange.gone) return
     if (this.begun) this.#exchange.response.end(body)
     else this.#exchange.send(200, this.#encoder.contentType, body, this.#headers())
   }
@@ -92,7 +92,7 @@ export class AnswerWriter {
   }
 
   #flush(): void {
-    if (this.#pending === '' || this.#ended || this.#exchange.signal.aborted) return
+    if (this.#pending === '' || this.#ended || this.#exchange.gone) return
     if (!this.begun) this.#exchange.writeHead(200, this.#headers())
     this.#silent = false
     this.#blocked = !this.#exchange.response.write(this.#pending)

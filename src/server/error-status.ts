@@ -1,8 +1,8 @@
 import type { ErrorCode, ModelyardError } from '../base/errors.ts'
 
-/** The one table from codes to statuses. 499 is only logged: nobody is left to read it. */
+/** The one table from codes to statuses. A client that left is logged as 499; nobody is there to read it. */
 const STATUS: Record<ErrorCode, number> = {
-  aborted: 499,
+  aborted: 503,
   checksum_mismatch: 502,
   config_invalid: 500,
   context_length_exceeded: 400,

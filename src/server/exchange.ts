@@ -1,20 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
-import { createId } from '../base/ids.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import { discardBody, hasUnreadBody } from './discard-body.ts'
 import { errorStatus, retryHeaders } from './error-status.ts'
+import { createRequestId } from './request-id.ts'
 import type { AccessRecord } from './server-options.ts'
-import { discardBody } from './discard-body.ts'
 
 /** How errors look on a route. */
 export type ErrorShape = Pick<Dialect, 'errorBody' | 'errorStatus'>
 
+const PLAIN_ERRORS: ErrorShape = {
+  errorBody: (error) => JSON.stringify({ error: { message: error.message } }),
+}
+
+export type Headers = Record<string, string | number>
+
 export interface ExchangeContext {
   clock: Clock
   /** Sent with whatever answer: CORS and, while closing, `connection: close`. */
-  headers: Record<string, string>
-  shape: ErrorShape
+  headers: Headers
   log: ((record: AccessRecord) => void) | undefined
 }
 
@@ -23,10 +28,14 @@ export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** 24 hex digits; `req_` + id is sent as `x-request-id`. */
-  readonly id: string = createId('')
+  readonly id: string = createRequestId()
+  /** How an error is told; set as soon as the path is known. */
+  shape: ErrorShape = PLAIN_ERRORS
   readonly #context: ExchangeContext
   readonly #startedAt: number
-  readonly #gone = new AbortController()
+  #gone = false
+  /** Made on demand: most answers need none, and one costs 4 µs. */
+  #controller: AbortController | undefined
   #error: ModelyardError | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse, context: ExchangeContext) {
@@ -34,14 +43,23 @@ export class Exchange {
     this.response = response
     this.#context = context
     this.#startedAt = context.clock.now()
-    if (response.closed || response.destroyed) this.#leave()
-    else response.once('close', () => this.#close())
+    if (response.destroyed) this.#leave()
+    response.once('close', this.#close)
     // A reset while the body comes in: whoever reads the body hears of it too.
-    request.on('error', () => this.#leave())
+    request.once('error', this.#leave)
+  }
+
+  /** Whether the client left before the end. */
+  get gone(): boolean {
+    return this.#gone
   }
 
   get signal(): AbortSignal {
-    return this.#gone.signal
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#gone) this.#abort()
+    }
+    return this.#controller.signal
   }
 
   /** Seconds since 1970. */
@@ -49,76 +67,73 @@ export class Exchange {
     return Math.floor(this.#context.clock.wallTime() / 1000)
   }
 
-  #close(): void {
+  readonly #close = (): void => {
     if (!this.response.writableFinished) this.#leave()
-    if (this.#context.log === undefined) return
-    const status = this.#gone.signal.aborted ? 499 : this.response.statusCode
-    const record: AccessRecord = {
-      id: `req_${this.id}`,
-      method: this.request.method ?? '',
-      path: (this.request.url ?? '').split('?', 1)[0] ?? '',
-      status,
-      milliseconds: this.#context.clock.now() - this.#startedAt,
-    }
-    this.#context.log(this.#error === undefined ? record : { ...record, error: this.#error })
+    this.#context.log?.(this.#record())
   }
 
-  #leave(): void {
-    if (this.#gone.signal.aborted) return
-    this.#gone.abort(new ModelyardError('aborted', 'The client closed the connection.'))
+  #record(): AccessRecord {
+    const { method = '', url = '' } = this.request
+    const record: AccessRecord = {
+      id: `req_${this.id}`,
+      method,
+      path: url.split('?', 1)[0] ?? '',
+      status: this.#gone ? 499 : this.response.statusCode,
+      milliseconds: this.#context.clock.now() - this.#startedAt,
+    }
+    return this.#error === undefined ? record : { ...record, error: this.#error }
+  }
+
+  readonly #leave = (): void => {
+    this.#gone = true
+    this.#abort()
+  }
+
+  #abort(): void {
+    if (this.#controller === undefined || this.#controller.signal.aborted) return
+    this.#controller.abort(new ModelyardError('aborted', 'The client closed the connection.'))
   }
 
   /** Sends status and headers, with those that every answer carries. */
-  writeHead(status: number, headers: Record<string, string | number>): void {
-    this.response.writeHead(status, {
-      ...this.#context.headers,
-      'x-request-id': `req_${this.id}`,
-      ...headers,
-    })
+  writeHead(status: number, headers: Headers): void {
+    const all: Headers = { 'x-request-id': `req_${this.id}` }
+    this.response.writeHead(status, Object.assign(all, this.#context.headers, headers))
   }
 
   /** A whole answer. */
-  send(
-    status: number,
-    contentType: string,
-    body: string,
-    headers: Record<string, string | number> = {},
-  ): void {
-    if (this.signal.aborted) return
-    const length = Buffer.byteLength(body)
-    this.writeHead(status, { 'content-type': contentType, 'content-length': length, ...headers })
-    if (this.request.complete) this.response.end(body)
-    else {
+  send(status: number, contentType: string, body: string, headers: Headers = {}): void {
+    if (this.#gone) return
+    headers['content-type'] = contentType
+    headers['content-length'] = Buffer.byteLength(body)
+    this.writeHead(status, headers)
+    if (hasUnreadBody(this.request)) {
       this.response.write(body)
       discardBody(this.request, this.response, this.#context.clock)
-    }
+    } else this.response.end(body)
   }
 
-  /** An error before the first byte, in the shape of the route's API. */
-  refuse(thrown: unknown, headers: Record<string, string> = {}): void {
+  /** An error before the first byte, in the shape of the route's API; after it, a cut. */
+  refuse(thrown: unknown, headers: Headers = {}): void {
     const error = this.noteError(thrown)
+    if (this.response.headersSent) {
+      this.response.destroy()
+      return
+    }
     const status = this.statusOf(error)
-    const body = this.#context.shape.errorBody(error, status, `req_${this.id}`)
+    const body = this.shape.errorBody(error, status, `req_${this.id}`)
     const more = status === 401 ? { 'www-authenticate': 'Bearer realm="modelyard"' } : {}
     this.send(status, 'application/json', body, { ...retryHeaders(error, status), ...more, ...headers })
   }
 
   statusOf(error: ModelyardError): number {
-    return this.#context.shape.errorStatus?.(error) ?? errorStatus(error)
+    return this.shape.errorStatus?.(error) ?? errorStatus(error)
   }
 
   /** Keeps the error for the log. What is no ModelyardError is a bug: its words may hold anything and stay inside. */
   noteError(thrown: unknown): ModelyardError {
+    const message = `Something went wrong inside the server; its log says what (req_${this.id}).`
     this.#error =
-      thrown instanceof ModelyardError
-        ? thrown
-        : new ModelyardError(
-            'internal',
-            `Something went wrong inside the server; its log says what (req_${this.id}).`,
-            {
-              cause: thrown,
-            },
-          )
+      thrown instanceof ModelyardError ? thrown : new ModelyardError('internal', message, { cause: thrown })
     return this.#error
   }
 }

@@ -1,7 +1,7 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { Clock } from '../base/clock.ts'
-import type { NodeHandler } from './http-router.ts'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { NodeHandler } from './fastify-plugin.ts'
 
 /**
  * Node's own limits must not cut long answers or break pooled connections (BR-14): no limit on requests as a whole (uploads have
@@ -14,6 +14,9 @@ const NODE_OPTIONS = {
   noDelay: true,
   keepAlive: true,
 }
+
+/** How often connections that became idle are looked for while closing. */
+const CLOSING_CHECK = 50
 
 export interface ListenAddress {
   host: string
@@ -30,11 +33,7 @@ export class Listener {
   constructor(handler: NodeHandler, clock: Clock) {
     this.#clock = clock
     this.#server = createServer(NODE_OPTIONS, handler)
-    this.#server.timeout = 0
-    this.#server.on('request', (_request, response: ServerResponse) => {
-      // While closing, a connection goes as soon as its answer is out.
-      response.once('close', () => this.#closing !== undefined && this.#server.closeIdleConnections())
-    })
+    this.#server.on('clientError', refuseBrokenRequest)
   }
 
   async listen({ host, port }: ListenAddress): Promise<ListenAddress> {
@@ -60,9 +59,37 @@ export class Listener {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve())
     })
-    this.#server.closeIdleConnections()
-    const timer = this.#clock.setTimer(drain, () => this.#server.closeAllConnections())
+    let check: Timer | undefined
+    const closeIdle = (): void => {
+      this.#server.closeIdleConnections()
+      check = this.#clock.setTimer(CLOSING_CHECK, closeIdle)
+    }
+    closeIdle()
+    const cut = this.#clock.setTimer(drain, () => this.#server.closeAllConnections())
     await closed
-    timer.cancel()
+    check?.cancel()
+    cut.cancel()
   }
+}
+
+const BROKEN: Record<string, [status: string, message: string]> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', "The request's headers are too large."],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not come in time.'],
+}
+
+/** Bytes that are no HTTP get an answer, not a bare cut. */
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const [status, message] = BROKEN[error.code ?? ''] ?? [
+    '400 Bad Request',
+    'This is not a valid HTTP request.',
+  ]
+  const body = JSON.stringify({
+    error: { message, type: 'invalid_request_error', param: null, code: 'invalid_request' },
+  })
+  const headers = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`)
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, DialectRequest } from '../dialects/dialect.ts'
 import { openAiDialect } from '../dialects/openai/openai-dialect.ts'
@@ -7,30 +6,32 @@ import { controlRoutes } from './control-routes.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { dialectRoutes } from './dialect-routes.ts'
 import { EventHistory } from './event-history.ts'
-import { Exchange, type ErrorShape } from './exchange.ts'
-import { createRouter, registerRoutes, type NodeHandler } from './http-router.ts'
+import { Exchange } from './exchange.ts'
+import { fastifyPlugin, type FastifyScope, type NodeHandler } from './fastify-plugin.ts'
 import { Listener, type ListenAddress } from './listener.ts'
 import { OriginList } from './origin-list.ts'
 import { checkContentType, parseJson, readBody } from './read-body.ts'
+import { plainPath, Router } from './router.ts'
 import { DEFAULT_LIMITS, DEFAULT_ORIGINS, type ServerLimits, type ServerOptions } from './server-options.ts'
 import type { ServerRoute } from './server-route.ts'
-import { errorShapeOf, plainPath, unknownRoute } from './unknown-route.ts'
+import { errorShapeOf, unknownRoute } from './unknown-route.ts'
 
 /** All dialects the server speaks; the first one's errors are used outside all prefixes. */
 const DIALECTS: readonly Dialect[] = [openAiDialect]
 
 /** The yard over HTTP (H7). */
 export interface RequestHandler {
-  /** For node:http, in any server: `createServer(handler)`, `app.use(handler)`. */
+  /** For node:http, in any server: `createServer(handler)`, `app.use('/prefix', handler)`. */
   handler: NodeHandler
-  /** For the caller's own fastify: `app.register(plugin)`. */
-  plugin: (app: FastifyInstance) => Promise<void>
+  /** For the caller's own fastify: `app.register(plugin, { prefix })`. */
+  plugin: (app: FastifyScope) => Promise<void>
   /** Listens on a server of its own; the address found is returned. */
   listen(address: ListenAddress): Promise<ListenAddress>
   /** Ends the listening server: no new requests, answers may end for `drain` milliseconds (5 s), then they are cut. */
   close(options?: { drain?: number }): Promise<void>
 }
 
+/** Makes the server's inside; nothing listens yet and no framework is loaded. */
 export function createRequestHandler(options: ServerOptions): RequestHandler {
   return new YardServer(options)
 }
@@ -41,88 +42,59 @@ class YardServer implements RequestHandler {
   readonly #origins: OriginList
   readonly #access: AccessPolicy
   readonly #history: EventHistory
-  readonly #routes: ServerRoute[]
-  #router: Promise<NodeHandler> | undefined
-  #dispatch: NodeHandler | undefined
+  readonly #router: Router
   #listener: Listener | undefined
   #closing = false
 
   constructor(options: ServerOptions) {
+    const { port, clock } = options
     this.#options = options
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#origins = new OriginList(options.cors?.origins ?? DEFAULT_ORIGINS)
-    this.#access = new AccessPolicy(
-      options.keys ?? { inference: [], admin: [] },
-      this.#origins,
-      options.allowedHosts ?? [],
-    )
+    const keys = options.keys ?? { inference: [], admin: [] }
+    this.#access = new AccessPolicy(keys, this.#origins, options.allowedHosts ?? [])
     this.#history = new EventHistory(options.events)
-    const context = { port: options.port, clock: options.clock, limits: this.#limits }
-    this.#routes = [
-      ...controlRoutes(options, this.#history, options.clock),
+    const context = { port, clock, limits: this.#limits }
+    this.#router = new Router([
+      ...controlRoutes(options, this.#history, clock),
       ...DIALECTS.flatMap((dialect) => dialectRoutes(dialect, context)),
-    ]
+    ])
   }
 
   readonly handler: NodeHandler = (request, response) => {
-    if (this.#dispatch !== undefined) return this.#dispatch(request, response)
-    // Fastify is loaded with the first request, so that a library without a server never pays for it.
-    this.#ready().then(
-      (dispatch) => dispatch(request, response),
-      (error: unknown) => this.#exchange(request, response, this.#shapeOf(request)).refuse(error),
-    )
+    const exchange = this.#exchange(request, response)
+    this.#perform(exchange).catch((error: unknown) => exchange.refuse(error))
   }
 
-  readonly plugin = async (app: FastifyInstance): Promise<void> => {
-    registerRoutes(app, this.#routes, this)
-  }
+  readonly plugin: RequestHandler['plugin'] = fastifyPlugin(this.handler)
 
-  async listen(address: ListenAddress): Promise<ListenAddress> {
-    await this.#ready()
-    this.#listener = new Listener(this.handler, this.#options.clock)
-    return this.#listener.listen(address)
-  }
-
-  async close({ drain = 5000 }: { drain?: number } = {}): Promise<void> {
-    this.#closing = true
-    // Watchers of events never end by themselves.
-    this.#history.close()
-    await this.#listener?.close(drain)
-  }
-
-  async #ready(): Promise<NodeHandler> {
-    this.#router ??= createRouter(this.#routes, this)
-    this.#dispatch = await this.#router
-    return this.#dispatch
-  }
-
-  #shapeOf(request: IncomingMessage): ErrorShape {
-    return errorShapeOf(plainPath(request.url ?? ''), DIALECTS)
-  }
-
-  #exchange(request: IncomingMessage, response: ServerResponse, shape: ErrorShape): Exchange {
+  #exchange(request: IncomingMessage, response: ServerResponse): Exchange {
     const { clock, log } = this.#options
     const headers = corsHeaders(request, this.#origins)
     if (this.#closing) headers['connection'] = 'close'
-    return new Exchange(request, response, { clock, log, shape, headers })
+    return new Exchange(request, response, { clock, log, headers })
   }
 
-  serve(
-    route: ServerRoute,
-    request: IncomingMessage,
-    response: ServerResponse,
-    params: Record<string, string>,
-  ): void {
-    const exchange = this.#exchange(request, response, route.shape)
-    this.#perform(route, exchange, params).catch((error: unknown) => exchange.refuse(error))
-  }
-
-  async #perform(route: ServerRoute, exchange: Exchange, params: Record<string, string>): Promise<void> {
-    this.#access.check(exchange.request, route.scope)
-    const body = route.body === 'json' ? await this.#body(exchange.request, route) : undefined
+  async #perform(exchange: Exchange): Promise<void> {
+    const { request } = exchange
+    const { method = '', url = '' } = request
+    if (method === 'OPTIONS') return this.#preflight(exchange)
+    exchange.shape = errorShapeOf(plainPath(url), DIALECTS)
+    const { path, route, params } = this.#router.find(method, url)
+    this.#access.check(request, route?.scope ?? 'inference')
+    if (route === undefined) {
+      const { error, headers } = unknownRoute(method, path, this.#router)
+      return exchange.refuse(error, headers)
+    }
+    const body = route.body === 'json' ? await this.#body(request, route) : undefined
     const { id, created } = exchange
-    const request: DialectRequest = { params, headers: exchange.request.headers, body, id, created }
-    await route.handle(exchange, request)
+    const input: DialectRequest = { params, headers: request.headers, body, id, created }
+    return route.handle(exchange, input)
+  }
+
+  #preflight(exchange: Exchange): void {
+    exchange.writeHead(204, preflightHeaders(exchange.request, this.#origins))
+    exchange.response.end()
   }
 
   async #body(request: IncomingMessage, route: ServerRoute): Promise<unknown> {
@@ -132,24 +104,15 @@ class YardServer implements RequestHandler {
     return parseJson(await readBody(request, this.#limits, this.#options.clock), this.#limits.jsonDepth)
   }
 
-  preflight(request: IncomingMessage, response: ServerResponse): void {
-    const exchange = this.#exchange(request, response, this.#shapeOf(request))
-    exchange.writeHead(204, preflightHeaders(request, this.#origins))
-    response.end()
+  async listen(address: ListenAddress): Promise<ListenAddress> {
+    this.#listener = new Listener(this.handler, this.#options.clock)
+    return this.#listener.listen(address)
   }
 
-  unknown(request: IncomingMessage, response: ServerResponse): void {
-    const exchange = this.#exchange(request, response, this.#shapeOf(request))
-    try {
-      this.#access.check(request, 'inference')
-      const { error, headers } = unknownRoute(
-        request.method ?? '',
-        plainPath(request.url ?? ''),
-        this.#routes,
-      )
-      exchange.refuse(error, headers)
-    } catch (error) {
-      exchange.refuse(error)
-    }
+  async close({ drain = 5000 }: { drain?: number } = {}): Promise<void> {
+    this.#closing = true
+    // Watchers of events never end by themselves.
+    this.#history.close()
+    await this.#listener?.close(drain)
   }
 }

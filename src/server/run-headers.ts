@@ -1,8 +1,9 @@
 import type { RunInfo } from '../runs/run.ts'
+import type { Headers } from './exchange.ts'
 
 /** What became of the request, for people and proxies. */
-export function runHeaders(info: RunInfo): Record<string, string | number> {
-  const headers: Record<string, string | number> = {
+export function runHeaders(info: RunInfo): Headers {
+  const headers: Headers = {
     'modelyard-model': headerText(info.model),
     'modelyard-queue-ms': Math.round(info.queueMs),
     'modelyard-load-ms': Math.round(info.loadMs),

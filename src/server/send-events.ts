@@ -9,8 +9,8 @@ const HEARTBEAT = 15_000
  * it only new ones come. A reader that is too slow skips what left the history and is told so by an `events-skipped` event.
  */
 export function sendEvents(exchange: Exchange, history: EventHistory, clock: Clock): void {
-  const { request, response, signal } = exchange
-  if (signal.aborted) return
+  const { request, response } = exchange
+  if (exchange.gone) return
   const resumed = Number.parseInt(String(request.headers['last-event-id'] ?? ''), 10)
   let cursor = Number.isFinite(resumed) ? resumed : history.lastId
   let blocked = false

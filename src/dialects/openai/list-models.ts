@@ -1,5 +1,6 @@
 import type { DialectAction, DialectRequest } from '../dialect.ts'
 import type { ModelListing } from '../yard-port.ts'
+import { checkModelName } from './decode-model.ts'
 
 function modelObject(listing: ModelListing): Record<string, unknown> {
   return {
@@ -30,5 +31,6 @@ export function listModels(): DialectAction {
 /** `GET /v1/models/{id}`; ids with slashes come raw or as %2F (BR-12). */
 export function findModel({ params }: DialectRequest): DialectAction {
   const name = params['*'] ?? ''
+  checkModelName(name)
   return { type: 'answer', answer: async (port) => json(modelObject(await port.findModel(name))) }
 }

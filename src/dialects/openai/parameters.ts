@@ -1,4 +1,4 @@
-import { invalidField, isFields, notImplemented, wrongType, type Fields } from '../fields.ts'
+import { asNumber, isFields, notImplemented, wrongType, type Fields } from '../fields.ts'
 
 type JsonType = 'string' | 'boolean' | 'number' | 'object' | 'array'
 
@@ -89,7 +89,7 @@ function checkParameter(name: string, value: unknown, handling: ParameterHandlin
   if (handling.by === 'task' || handling.by === 'answer' || value === null || value === undefined) return
   if (!hasType(value, handling.type)) throw wrongType(name, TYPE_NAMES[handling.type], value)
   if (handling.by === 'label') return
-  if (typeof value === 'number' && value < 1) throw invalidField(name, `'${name}' must be at least 1.`)
+  if (typeof value === 'number') asNumber(value, name, { least: 1, integer: true })
   const asked = JSON.stringify(value)
   if (handling.values.some((accepted) => JSON.stringify(accepted) === asked)) return
   const remedy = handling.instead ?? 'leave it out'
