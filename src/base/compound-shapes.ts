@@ -50,11 +50,13 @@ export function mapOf<Value>(
     accepts: isMap,
     read(value, path, context) {
       if (!isMap(value)) return report(context, path, `must be a map, not ${kindOf(value)}`)
-      const entries = Object.entries(value).map(([name, item]): [string, Value] => {
+      const entries: [string, Value][] = []
+      for (const [name, item] of Object.entries(value)) {
         const place = [...path, name]
         if (!names.pattern.test(name)) report(context, place, `is not a valid name: ${names.wants}`, 'key')
-        return [name, of.read(item ?? {}, place, context) as Value]
-      })
+        const read = of.read(item ?? {}, place, context)
+        if (read !== undefined) entries.push([name, read])
+      }
       return Object.fromEntries(entries)
     },
   }

@@ -14,12 +14,19 @@ interface ScalarOptions<Value> {
 }
 
 function scalar<Value>({ wants, schema, accepts, convert }: ScalarOptions<Value>): Shape<Value> {
-  const read = (value: unknown, path: DataPath, context: ReadContext): Value | undefined => {
-    if (!accepts(value)) return report(context, path, `must be ${wants}, not ${kindOf(value)}`)
+  const read = (value: unknown, place: DataPath, context: ReadContext): Value | undefined => {
+    if (!accepts(value))
+      return report(context, place, `must be ${wants}, not ${kindOf(value)}${hintFor(schema, value)}`)
     const result = convert(value, context)
-    return 'wrong' in result ? report(context, path, result.wrong) : result.value
+    return 'wrong' in result ? report(context, place, result.wrong) : result.value
   }
   return { wants, schema, accepts, read }
+}
+
+/** The commonest slip in YAML: a name or key of digits alone is read as a number. */
+function hintFor(schema: JsonSchema, value: unknown): string {
+  const scalarValue = typeof value === 'number' || typeof value === 'boolean'
+  return schema['type'] === 'string' && scalarValue ? '; put it in quotes' : ''
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'

@@ -46,7 +46,7 @@ describe('scalar shapes', () => {
     [number(), '5', 'must be a number, not text'],
     [number(), Number.NaN, 'must be a number'],
     [flag(), 'yes', 'must be true or false, not text'],
-    [text(), 5, 'must be text, not the number 5'],
+    [text(), 5, 'must be text, not a number; put it in quotes'],
     [text({ pattern: /^a+$/, wants: 'the letter a' }), 'b', 'must be the letter a'],
     [filePath(), '', 'must be a path, not an empty text'],
     [choice('worker', 'none'), 'wroker', 'must be "worker" or "none"; did you mean "worker"?'],
@@ -90,7 +90,7 @@ describe('compound shapes', () => {
     expect(complaint(shape, wrong).split('\n')).toEqual([
       'test: models["a/b"].slots must be a whole number of at least 1, not 0',
       'test: models.X is not a valid name: small letters',
-      'test: models.c.gpu must be true or false, or text, not the number 7',
+      'test: models.c.gpu must be true or false, or text, not a number',
     ])
   })
 
@@ -108,7 +108,7 @@ describe('compound shapes', () => {
   it('takes one value for a list of one', () => {
     expect(read(oneOrMore(text()), 'a')).toEqual(['a'])
     expect(read(oneOrMore(text()), ['a', 'b'])).toEqual(['a', 'b'])
-    expect(complaint(oneOrMore(text()), 5)).toContain('must be text, not the number 5')
+    expect(complaint(oneOrMore(text()), 5)).toContain('must be text, not a number; put it in quotes')
   })
 
   it('refuses lists and dates where a map is wanted', () => {

@@ -79,7 +79,7 @@ export function kindOf(value: unknown): string {
   if (typeof value === 'object') return 'a map'
   if (typeof value === 'string') return value === '' ? 'an empty text' : 'text'
   if (typeof value === 'boolean') return `${value}`
-  return typeof value === 'number' ? `the number ${value}` : typeof value
+  return typeof value === 'number' ? 'a number' : typeof value
 }
 
 export function report(

@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { YardConfiguration } from './yard-configuration.ts'
+
+/** What differs between two configurations. */
+export interface ConfigurationDifference {
+  /** Ids of models. */
+  added: string[]
+  removed: string[]
+  changed: string[]
+  /** Names of the other parts that changed: `memory`, `limits`, `server`, … */
+  settings: string[]
+}
+
+/** What a watched file became: another configuration, or one that cannot be used and changes nothing. */
+export type ConfigurationChange =
+  | { type: 'reloaded'; configuration: YardConfiguration; difference: ConfigurationDifference }
+  | { type: 'rejected'; file: string; message: string }
+
+/** Nothing at all for configurations that mean the same, however they are written (BR-44). */
+export function configurationDifference(
+  before: YardConfiguration,
+  after: YardConfiguration,
+): ConfigurationDifference | undefined {
+  if (isDeepStrictEqual(before, after)) return undefined
+  const old = new Map(before.models.map((model) => [model.id, model]))
+  const now = new Map(after.models.map((model) => [model.id, model]))
+  const changed = after.models.filter(({ id }) => old.has(id) && !isDeepStrictEqual(old.get(id), now.get(id)))
+  return {
+    added: [...now.keys()].filter((id) => !old.has(id)),
+    removed: [...old.keys()].filter((id) => !now.has(id)),
+    changed: changed.map(({ id }) => id),
+    settings: changedSettings(before, after),
+  }
+}
+
+function changedSettings(before: YardConfiguration, after: YardConfiguration): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)] as (keyof YardConfiguration)[])
+  names.delete('models')
+  return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))
+}

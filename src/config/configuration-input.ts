@@ -1,0 +1,129 @@
+import type { ScriptedOptions } from '../engines/scripted/scripted-options.ts'
+
+/** Bytes, or for example `"6GiB"`. */
+export type Size = number | string
+/** Seconds, or for example `"5m"`; where it makes sense a negative one means for ever. */
+export type Duration = number | string
+
+/** What a configuration file or `createYard({…})` may hold. Everything may be left out. */
+export interface ConfigurationInput {
+  /** For editors: where the JSON Schema of this file is. */
+  $schema?: string
+  models?: Record<string, ModelInput>
+  memory?: {
+    /** Soft budget: bytes, `"6GiB"`, `"75%"`, or one of these per domain (`{ram: …, "gpu:0": …}`). Default 75 % of memory, 90 % of each device. */
+    budget?: Size | Record<string, Size>
+    /** Limit of forced loads. Default 90 % of memory, 95 % of each device. */
+    absolute?: Size | Record<string, Size>
+    /** Bytes of the machine that always stay free. Default 1.5 GiB, 0.5 GiB on machines below 8 GiB. */
+    headroom?: Size
+    /** How long to wait for memory to come free before a load is refused. Default 10 s. */
+    grace?: Duration
+    /** Large models in memory at once. Default 3. */
+    maxLargeModels?: number
+    /** Models below this are not counted as large. Default 1 GiB. */
+    smallModel?: Size
+  }
+  cpu?: {
+    /** Threads of all active runs together. Default: the cores. */
+    threads?: number
+    /** True: no budget of threads (slow with llama.cpp). Default false. */
+    oversubscribe?: boolean
+  }
+  limits?: {
+    /** Runs at once over all models. Default 64. */
+    concurrency?: number
+    /** Requests that may wait in all. Default 512. */
+    queue?: number
+    /** Requests that may wait for one model. Default 128. */
+    queuePerModel?: number
+  }
+  /** How long younger requests may pass an older one that needs a swap. Default 5 s. */
+  swap?: { patience?: Duration }
+  /** How long a run may go on after its model was to be unloaded. Default 2 minutes. */
+  drain?: { timeout?: Duration }
+  /** Idle time until unload for models that do not say. Default 5 minutes; 0 = at release, −1 = never. */
+  keepAlive?: Duration
+  directories?: {
+    /** Where downloaded models are kept. */
+    models?: string
+    /** Where contexts are parked. */
+    contexts?: string
+  }
+  server?: {
+    /** Default `127.0.0.1`. */
+    host?: string
+    /** Default 11435; 0 = any free one. */
+    port?: number
+    /** API keys: for everything, or for inference and the control API apart. Default: none are needed. */
+    keys?: string | string[] | { inference?: string | string[]; admin?: string | string[] }
+    cors?: {
+      /** Browser origins that may use the server; `*` stands for any text. Default: pages of this machine. */
+      origins?: string | string[]
+    }
+    /** Host names, besides loopback ones, under which a server without keys may be called. */
+    allowedHosts?: string | string[]
+    /** Most bytes of a request's body. Default 64 MiB. */
+    bodyLimit?: Size
+  }
+}
+
+/** A model: where it comes from, or that with options. Options of a named engine stand among the others. */
+export type ModelInput =
+  | string
+  | ModelOptions
+  | (ModelOptions & ScriptedInput)
+  | (ModelOptions & { engine: string } & Record<string, unknown>)
+
+export type ScriptedInput = { engine: 'scripted' } & Omit<ScriptedOptions, 'memory'> & {
+    /** Declared memory. */
+    memory?: Size | Record<string, Size>
+  }
+
+export interface ModelOptions {
+  /** A path, `hf:org/repo[:quant][/file][@revision]`, an https URL, `pip:package/file` or a catalog name. */
+  source?: string
+  /** A path; stands for `source`. */
+  file?: string
+  /** Default: by the file's format. */
+  engine?: string
+  /** Tokens per slot. Default: what the model was trained for, at most 8,192. */
+  context?: number
+  /** Conversations that one instance holds at once. Default 4. */
+  slots?: number
+  /** Instances that are always loaded. Default 0. */
+  minInstances?: number
+  /** Default 1. */
+  maxInstances?: number
+  keepAlive?: Duration
+  /** True: never evicted. `"soft"`: only when nothing else can be. Default false. */
+  pinned?: boolean | 'soft'
+  /** When the minimum of instances is loaded. Default `"on-demand"`. */
+  prepare?: 'blocking' | 'background' | 'on-demand'
+  /** `"worker"`: in a child process. Default `"worker"`; `"none"` for the scripted engine. */
+  isolation?: 'worker' | 'none'
+  device?: {
+    /** `"auto"` (default), true, false, a backend (`cuda`, `vulkan`, `metal`) or a device. */
+    gpu?: boolean | string
+    gpuLayers?: number
+    /** Default `"auto"`: cores − 1, at least 1. */
+    threads?: number | 'auto'
+    /** Keeps the weights from being paged out. Default false. */
+    memoryLock?: boolean
+  }
+  aliases?: string | string[]
+  /** Used where a request leaves a value out. */
+  defaults?: {
+    temperature?: number
+    topP?: number
+    topK?: number
+    minP?: number
+    seed?: number
+    maxTokens?: number
+    repeatPenalty?: number
+    presencePenalty?: number
+    frequencyPenalty?: number
+  }
+  /** Used when a request has no system message; `""` suppresses the template's own text. */
+  system?: string
+}

@@ -1,0 +1,13 @@
+import type { Fields } from '../base/compound-shapes.ts'
+import { scriptedOptionFields } from '../engines/scripted/scripted-shapes.ts'
+
+/** Options that only one engine knows, by engine; `'unchecked'` = the engine checks them itself when it plans a load. */
+export type EngineOptionTable = Readonly<Record<string, Fields | 'unchecked'>>
+
+/** What a model without an `engine` is checked against: the engine of GGUF files. */
+export const DEFAULT_ENGINE = 'node-llama-cpp'
+
+export const BUILT_IN_ENGINES: EngineOptionTable = {
+  [DEFAULT_ENGINE]: {},
+  scripted: scriptedOptionFields,
+}

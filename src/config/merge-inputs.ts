@@ -1,0 +1,17 @@
+type Plain = Record<string, unknown>
+
+const isPlain = (value: unknown): value is Plain =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+
+/** Later inputs win; maps are merged name by name, everything else is replaced. A first value that is no map is left to the check. */
+export function mergeInputs(first: unknown, ...others: readonly object[]): unknown {
+  const start = first ?? {}
+  return isPlain(start) ? others.reduce<unknown>(mergeTwo, start) : start
+}
+
+function mergeTwo(under: unknown, over: unknown): unknown {
+  if (!isPlain(over) || !isPlain(under)) return over
+  const names = Object.keys(over).filter((name) => over[name] !== undefined)
+  const merged = names.map((name): [string, unknown] => [name, mergeTwo(under[name], over[name])])
+  return { ...under, ...Object.fromEntries(merged) }
+}

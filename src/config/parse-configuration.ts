@@ -1,0 +1,79 @@
+import { shapeError, type ReadContext } from '../base/shape.ts'
+import { configurationShape, type WrittenConfiguration } from './configuration-shape.ts'
+import type { YardDirectories } from './directories.ts'
+import { BUILT_IN_ENGINES, type EngineOptionTable } from './engine-options.ts'
+import { modelSpecs } from './parse-models.ts'
+import type { ServerSettings, YardConfiguration } from './yard-configuration.ts'
+
+export interface ParseOptions {
+  directories: YardDirectories
+  /** Folder that relative paths start at: the file's own, or the working directory. */
+  directory: string
+  /** Engines besides the built-in ones, by name. */
+  engines?: EngineOptionTable
+  /** Words for the source in errors. Default `configuration`. */
+  what?: string
+}
+
+const MINUTE = 60_000
+const MIB = 1024 ** 2
+
+/**
+ * What people wrote, checked and completed: unknown options are refused with the nearest known one, sizes become bytes, durations
+ * milliseconds, paths absolute (P1, P2, C2). @throws ModelyardError `config_invalid` with
+ * every problem in `details.problems`
+ */
+export function parseConfiguration(input: unknown, options: ParseOptions): YardConfiguration {
+  const { directories, directory, engines = {}, what = 'configuration' } = options
+  const context: ReadContext = { directory, problems: [] }
+  const shape = configurationShape({ ...BUILT_IN_ENGINES, ...engines })
+  const written = shape.read(input ?? {}, [], context) ?? {}
+  const models = modelSpecs(written.models ?? {}, written.keepAlive ?? 5 * MINUTE, context)
+  if (context.problems.length > 0) throw shapeError(what, context.problems)
+  return complete(written, models, directories)
+}
+
+function complete(
+  { memory = {}, cpu = {}, limits = {}, swap = {}, drain = {}, server = {}, ...rest }: WrittenConfiguration,
+  models: YardConfiguration['models'],
+  directories: YardDirectories,
+): YardConfiguration {
+  return {
+    directories: { ...directories, ...rest.directories },
+    memory: {
+      budget: memory.budget ?? {},
+      absolute: memory.absolute ?? {},
+      ...(memory.headroom !== undefined && { headroom: memory.headroom }),
+      grace: memory.grace ?? 10_000,
+      maxLargeModels: memory.maxLargeModels ?? 3,
+      smallModel: memory.smallModel ?? 1024 * MIB,
+    },
+    cpu: {
+      ...(cpu.threads !== undefined && { threads: cpu.threads }),
+      oversubscribe: cpu.oversubscribe ?? false,
+    },
+    limits: {
+      concurrency: limits.concurrency ?? 64,
+      queue: limits.queue ?? 512,
+      queuePerModel: limits.queuePerModel ?? 128,
+    },
+    swap: { patience: swap.patience ?? 5000 },
+    drain: { timeout: drain.timeout ?? 2 * MINUTE },
+    server: serverSettings(server),
+    models,
+  }
+}
+
+function serverSettings(server: NonNullable<WrittenConfiguration['server']>): ServerSettings {
+  const { keys = [], cors = {} } = server
+  return {
+    host: server.host ?? '127.0.0.1',
+    port: server.port ?? 11_435,
+    keys: Array.isArray(keys)
+      ? { inference: keys, admin: [] }
+      : { inference: keys.inference ?? [], admin: keys.admin ?? [] },
+    cors: cors.origins === undefined ? {} : { origins: cors.origins },
+    allowedHosts: server.allowedHosts ?? [],
+    bodyLimit: server.bodyLimit ?? 64 * MIB,
+  }
+}

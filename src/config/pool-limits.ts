@@ -1,0 +1,58 @@
+import type { DomainReading, HostReading, MemoryDomain } from '../host/memory.ts'
+import type { PoolLimits } from '../pool/limits.ts'
+import type { MemoryShare, MemoryShares, YardConfiguration } from './yard-configuration.ts'
+
+const GIB = 1024 ** 3
+
+/** What the operator left open, settled for this machine: design.md, "Defaults". Call again when the machine or the settings change. */
+export function poolLimits(
+  { memory, cpu, limits, swap, drain }: YardConfiguration,
+  host: { cores: number; memory: HostReading },
+): PoolLimits {
+  const threads = cpu.threads ?? host.cores
+  return {
+    memory: domainLimits(memory.budget, memory.absolute, host.memory),
+    headroom: memory.headroom ?? defaultHeadroom(host.memory.ram?.total),
+    memoryGrace: memory.grace,
+    maxLargeModels: memory.maxLargeModels,
+    smallModel: memory.smallModel,
+    concurrency: limits.concurrency,
+    queue: limits.queue,
+    queuePerModel: limits.queuePerModel,
+    threads: cpu.oversubscribe ? Number.MAX_SAFE_INTEGER : threads,
+    swapPatience: swap.patience,
+    drainTimeout: drain.timeout,
+    minimumResidency: MINIMUM_RESIDENCY,
+    backoff: { first: 1000, most: 5 * 60_000 },
+    loadDeadline: { base: 60_000, perGiB: 60_000 },
+  }
+}
+
+/** Long enough that two clients who alternate do not reload each time (F20), short enough that nobody waits for it in earnest. */
+const MINIMUM_RESIDENCY = 2000
+
+function defaultHeadroom(total: number | undefined): number {
+  return total !== undefined && total < 8 * GIB ? GIB / 2 : 1.5 * GIB
+}
+
+/** A domain that cannot be read has no limits, and nothing may be loaded there (R5). */
+function domainLimits(
+  budgets: MemoryShares,
+  absolutes: MemoryShares,
+  reading: HostReading,
+): PoolLimits['memory'] {
+  const result: PoolLimits['memory'] = {}
+  for (const [name, there] of Object.entries(reading)) {
+    if (there === undefined) continue
+    const domain = name as MemoryDomain
+    const device = domain !== 'ram'
+    const budget = bytesOf(budgets[domain] ?? { percent: device ? 90 : 75 }, there)
+    const absolute = bytesOf(absolutes[domain] ?? { percent: device ? 95 : 90 }, there)
+    result[domain] = { budget, absolute: Math.max(budget, absolute) }
+  }
+  return result
+}
+
+function bytesOf(share: MemoryShare, { total }: DomainReading): number {
+  return 'bytes' in share ? share.bytes : Math.floor((total * share.percent) / 100)
+}

@@ -1,0 +1,66 @@
+import type { MemoryDomain } from '../host/memory.ts'
+import type { ModelSpec } from '../models/model-spec.ts'
+import type { YardDirectories } from './directories.ts'
+
+/** Bytes, or percent of what a domain has in all. */
+export type MemoryShare = { bytes: number } | { percent: number }
+
+export type MemoryShares = Partial<Record<MemoryDomain, MemoryShare>>
+
+/**
+ * A checked configuration: sizes in bytes, durations in milliseconds, paths absolute, defaults filled in. What depends on the machine
+ * (budgets without a setting, headroom, threads) is absent and settled by `poolLimits`.
+ */
+export interface YardConfiguration {
+  /** Absolute path of the file it came from; absent = there was none. */
+  file?: string
+  directories: YardDirectories
+  memory: MemorySettings
+  cpu: CpuSettings
+  limits: LimitSettings
+  swap: { patience: number }
+  drain: { timeout: number }
+  server: ServerSettings
+  /** In the order of the file. */
+  models: ModelSpec[]
+}
+
+export interface MemorySettings {
+  /** Soft budget per domain (R4). Absent = 75 % of memory, 90 % of a device. */
+  budget: MemoryShares
+  /** Limit of an operator's forced loads. Absent = 90 % of memory, 95 % of a device, never below the budget. */
+  absolute: MemoryShares
+  /** Bytes of the host that stay free (R5). Absent = 1.5 GiB, 0.5 GiB on hosts below 8 GiB. */
+  headroom?: number
+  /** Milliseconds to wait for memory to come free. */
+  grace: number
+  maxLargeModels: number
+  /** Bytes below which a model is not counted as large. */
+  smallModel: number
+}
+
+export interface CpuSettings {
+  /** Threads of all active runs together (R17). Absent = the machine's cores. */
+  threads?: number
+  /** Switches the budget of threads off. */
+  oversubscribe: boolean
+}
+
+export interface LimitSettings {
+  concurrency: number
+  queue: number
+  queuePerModel: number
+}
+
+export interface ServerSettings {
+  host: string
+  /** 0 = any free one. */
+  port: number
+  keys: { inference: string[]; admin: string[] }
+  /** Browser origins that may use the server; absent = pages of this machine and desktop applications. */
+  cors: { origins?: string[] }
+  /** Host names, besides loopback ones, under which a server without keys may be called. */
+  allowedHosts: string[]
+  /** Most bytes of a request's body. */
+  bodyLimit: number
+}
