@@ -22,6 +22,7 @@ const ALLOWED: Record<string, string[]> = {
   dialects: ['base', 'events', 'tasks', 'models', 'engines', 'pool', 'contexts', 'runs'],
   server: ['base', 'events', 'tasks', 'host', 'models', 'engines', 'pool', 'runs', 'dialects'],
   testing: ['base', 'events', 'tasks', 'host', 'models', 'engines', 'pool', 'runs', 'dialects', 'server'],
+  config: ['base', 'host', 'models', 'engines', 'pool'],
 }
 
 /** Things that live in one place each: what may import or use them. */
