@@ -37,7 +37,8 @@ export function decodeBase64(text: string, param: string): Uint8Array {
   if (!BASE64.test(compact) || compact.replace(/=+$/, '').length % 4 === 1) {
     throw invalidField(param, `'${param}' is not valid base64.`)
   }
-  return Buffer.from(compact, 'base64')
+  // A copy: small Buffers are windows into a pool that others use, and these bytes travel to another process.
+  return new Uint8Array(Buffer.from(compact, 'base64'))
 }
 
 function decodePercent(text: string, param: string): Uint8Array {

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  CHAT_PARAMETERS,
+  COMPLETION_PARAMETERS,
+  EMBEDDING_PARAMETERS,
+  refuseUnsupported,
+  type ParameterTable,
+} from './parameters.ts'
+
+const SDK = dirname(createRequire(import.meta.url).resolve('openai'))
+
+/** Property names of an interface in the official SDK's declarations: the published reference in a form that can be read. */
+function documented(file: string, name: string): string[] {
+  const text = readFileSync(join(SDK, 'resources', file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
+  const start = text.indexOf('{', text.indexOf(`interface ${name} `))
+  const names: string[] = []
+  let depth = 0
+  for (const line of text.slice(start).split('\n')) {
+    const property = /^\s*(\w+)\??:/.exec(line)?.[1]
+    if (depth === 1 && property !== undefined) names.push(property)
+    depth += (line.match(/[{(]/g)?.length ?? 0) - (line.match(/[})]/g)?.length ?? 0)
+    if (depth === 0) break
+  }
+  return names
+}
+
+const ROUTES: [string, string, string, ParameterTable][] = [
+  ['chat', 'chat/completions/completions.d.ts', 'ChatCompletionCreateParamsBase', CHAT_PARAMETERS],
+  ['completions', 'completions.d.ts', 'CompletionCreateParamsBase', COMPLETION_PARAMETERS],
+  ['embeddings', 'embeddings.d.ts', 'EmbeddingCreateParams', EMBEDDING_PARAMETERS],
+]
+
+/** A value of each type that asks for something, and so is no neutral one. */
+const ASKING: Record<string, unknown> = {
+  string: 'banana',
+  boolean: true,
+  number: 2,
+  object: { some: 'thing' },
+  array: ['audio'],
+}
+
+/** For each type a value of another. */
+const WRONG: Record<string, unknown> = { string: 5, boolean: 'yes', number: '5', object: [], array: {} }
+
+describe('the parameters of the API reference', () => {
+  it.each(ROUTES)(
+    '%s: each documented one has a handling, and nothing else has',
+    (_route, file, name, table) => {
+      const names = documented(file, name)
+      expect(names.length).toBeGreaterThan(4)
+      expect([...table.keys()].sort()).toEqual([...names].sort())
+    },
+  )
+
+  const rows = ROUTES.flatMap(([route, , , table]) =>
+    [...table].map(([name, handling]) => ({ route, name, handling, table })),
+  )
+
+  for (const { route, name, handling, table } of rows) {
+    if (handling.by === 'task' || handling.by === 'answer') continue
+    it(`${route}.${name}: null is accepted, another type is a 400`, () => {
+      expect(() => refuseUnsupported({ [name]: null }, table)).not.toThrow()
+      expect(() => refuseUnsupported({ [name]: WRONG[handling.type] }, table)).toThrowError(
+        expect.objectContaining({ code: 'invalid_request', details: { param: name } }) as Error,
+      )
+    })
+    if (handling.by === 'label') {
+      it(`${route}.${name}: any value is accepted, it has no effect by definition`, () => {
+        expect(() => refuseUnsupported({ [name]: ASKING[handling.type] }, table)).not.toThrow()
+      })
+      continue
+    }
+    it(`${route}.${name}: only what asks for nothing is accepted, the rest is a 501 that is never silent`, () => {
+      for (const value of handling.values) {
+        expect(() => refuseUnsupported({ [name]: value }, table)).not.toThrow()
+      }
+      expect(() => refuseUnsupported({ [name]: ASKING[handling.type] }, table)).toThrowError(
+        expect.objectContaining({ code: 'unsupported', details: { param: name, httpStatus: 501 } }) as Error,
+      )
+    })
+  }
+
+  it.each([0, -1, 1.5])('n: %d is wrong rather than unsupported', (n) => {
+    expect(() => refuseUnsupported({ n }, CHAT_PARAMETERS)).toThrowError(
+      expect.objectContaining({ code: 'invalid_request', details: { param: 'n' } }) as Error,
+    )
+  })
+
+  it('ignores what the reference does not document', () => {
+    expect(() =>
+      refuseUnsupported({ unheard_of: { at: 'all' }, constructor: 1 }, CHAT_PARAMETERS),
+    ).not.toThrow()
+  })
+})
