@@ -1,4 +1,5 @@
 import { SystemClock } from '../base/clock.ts'
+import { yardDirectories } from '../config/directories.ts'
 import type { CommandContext } from './command-context.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { Interrupts } from './interrupts.ts'
@@ -13,10 +14,14 @@ export async function runCommandLine(words: readonly string[]): Promise<never> {
   const interrupts = new Interrupts(process, (code) => process.exit(code))
   const out = new Output(process.stdout, process.env)
   const err = new Output(process.stderr, process.env)
-  const clock = new SystemClock()
-  const base = { stdin: process.stdin, out, err, clock, environment: process.env, signal: interrupts.signal }
   const context: CommandContext = {
-    ...base,
+    stdin: process.stdin,
+    out,
+    err,
+    clock: new SystemClock(),
+    environment: process.env,
+    directories: yardDirectories(process.env, process.cwd()),
+    signal: interrupts.signal,
     openYard: (options, models) => openYard(context, options, models),
   }
   const code = await runProgram(context, words).catch((error: unknown) => fail(error, err, words, interrupts))

@@ -2,9 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import { ModelyardError } from '../base/errors.ts'
 import type { ModelListing } from '../dialects/yard-port.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
+import type { LoadForecast } from '../pool/forecast.ts'
 import { contentText } from '../tasks/message.ts'
 import { openLocal, readJson, type LocalRequest } from './http-json.ts'
-import type { Answer, Question, YardClient, YardStateView } from './yard-client.ts'
+import type { YardState } from '../yard-state.ts'
+import type { Answer, Question, YardClient } from './yard-client.ts'
+
+/** A model as `/v1/models/{id}` shows it. */
+interface WireModel extends Omit<ModelListing, 'contextLength'> {
+  context_length: number | null
+}
 
 /** A yard in a running server, spoken to over its own HTTP API. */
 export class HttpYardClient implements YardClient {
@@ -18,7 +25,7 @@ export class HttpYardClient implements YardClient {
     this.#findKey = findKey
   }
 
-  async state(): Promise<YardStateView> {
+  async state(): Promise<YardState> {
     return await this.#json('/api/yard/state')
   }
 
@@ -26,11 +33,13 @@ export class HttpYardClient implements YardClient {
     return (await this.state()).models
   }
 
-  async show(model: string): Promise<Record<string, unknown>> {
-    return await this.#json(`/v1/models/${encodeURIComponent(model)}`)
+  async show(model: string): Promise<ModelListing> {
+    const { id, aliases, created, state, context_length, capabilities, purpose } =
+      await this.#json<WireModel>(`/v1/models/${encodeURIComponent(model)}`)
+    return { id, aliases, created, state, contextLength: context_length, capabilities, purpose }
   }
 
-  async plan(model: string): Promise<Record<string, unknown>> {
+  async plan(model: string): Promise<LoadForecast> {
     return await this.#json(`/api/yard/plan?model=${encodeURIComponent(model)}`)
   }
 

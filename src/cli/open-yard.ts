@@ -73,8 +73,9 @@ async function attach(
 async function keyFor(context: CommandContext, options: YardOptionsOfCommand): Promise<string | undefined> {
   const key = context.environment.MODELYARD_API_KEY
   if (key !== undefined && key !== '') return key
-  const { loadCommandConfiguration } = await import('./local-yard.ts')
-  const { keys } = (await loadCommandConfiguration(context, options)).server
+  const { commandConfiguration } = await import('./command-configuration.ts')
+  const { configuration } = await commandConfiguration(context, configWish(options))
+  const { keys } = configuration.server
   return keys.admin[0] ?? keys.inference[0]
 }
 
@@ -93,4 +94,8 @@ async function tryLocalYard(
     if (!inUse || context.clock.now() > deadline) throw error
     return undefined
   }
+}
+
+function configWish({ config }: YardOptionsOfCommand): { config?: string } {
+  return config === undefined ? {} : { config }
 }

@@ -1,12 +1,14 @@
 import { PassThrough } from 'node:stream'
 import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
+import type { LoadForecast } from '../pool/forecast.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Part } from '../tasks/part.ts'
 import { yardDirectories } from '../config/directories.ts'
 import type { CommandContext } from './command-context.ts'
 import { Output } from './output.ts'
-import type { AnswerSummary, Question, YardClient, YardStateView } from './yard-client.ts'
+import type { YardState } from '../yard-state.ts'
+import type { AnswerSummary, Question, YardClient } from './yard-client.ts'
 
 /** For tests of commands: two screens, a keyboard and a yard whose answers are written down beforehand. */
 export interface Desk {
@@ -57,11 +59,12 @@ export class FakeYard implements YardClient {
   models: string[] = ['tiny', 'other']
   closed = 0
 
-  state(): Promise<YardStateView> {
+  state(): Promise<YardState> {
     return Promise.resolve({
       version: '0.0.0',
       pid: 1,
       home: null,
+      url: null,
       startedAt: 0,
       models: [],
       instances: [],
@@ -88,13 +91,18 @@ export class FakeYard implements YardClient {
     )
   }
 
-  show(model: string): Promise<Record<string, unknown>> {
-    if (this.models.includes(model)) return Promise.resolve({ id: model })
-    return Promise.reject(new ModelyardError('model_not_found', `There is no model "${model}".`))
+  async show(model: string): ReturnType<YardClient['show']> {
+    const listed = (await this.list()).find(({ id }) => id === model)
+    if (listed !== undefined) return listed
+    throw new ModelyardError('model_not_found', `There is no model "${model}".`)
   }
 
-  plan(model: string): Promise<Record<string, unknown>> {
-    return this.show(model)
+  forecast: Partial<LoadForecast> = {}
+
+  async plan(model: string): ReturnType<YardClient['plan']> {
+    await this.show(model)
+    const fits = { outcome: 'fits' as const, evicts: [], largestContext: 2048 }
+    return { model, bytes: { ram: 2 ** 20 }, contextSize: 1024, slots: 4, ...fits, ...this.forecast }
   }
 
   load(model: string): Promise<void> {

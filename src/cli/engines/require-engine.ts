@@ -1,9 +1,13 @@
 import { formatDuration } from '../../base/durations.ts'
 import { ModelyardError } from '../../base/errors.ts'
+import type { YardConfiguration } from '../../config/yard-configuration.ts'
 import type { CommandContext } from '../command-context.ts'
 import { WaitingNote } from '../render/waiting.ts'
-import { installedVersion, type EnginePackage } from './engine-package.ts'
+import { enginePackage, INSTALLABLE_ENGINES, installedVersion, type EnginePackage } from './engine-package.ts'
 import { installEngine } from './install-engine.ts'
+
+/** What runs GGUF files when a model names no engine. */
+const DEFAULT_ENGINE = 'node-llama-cpp'
 
 export interface InstallWishes {
   /** False with `--no-install`. */
@@ -26,6 +30,20 @@ export async function requireEngine(
   if (wishes.install === false) throw missing(engine, present)
   await installLoudly(context, enginesFolder, engine, wishes.verbose === true)
   return true
+}
+
+/** The same for the engines that the named models (all, when none is named) run on, as far as they are packages. */
+export async function requireEnginesOf(
+  context: CommandContext,
+  { directories, models }: YardConfiguration,
+  ids: readonly string[],
+  wishes: InstallWishes,
+): Promise<void> {
+  const concerned = ids.length === 0 ? models : models.filter(({ id }) => ids.includes(id))
+  const names = new Set(concerned.map(({ engine }) => engine ?? DEFAULT_ENGINE))
+  for (const name of INSTALLABLE_ENGINES) {
+    if (names.has(name)) await requireEngine(context, directories.engines, enginePackage(name), wishes)
+  }
 }
 
 async function installLoudly(

@@ -1,0 +1,57 @@
+import { loadConfiguration, type LoadConfigurationOptions } from '../config.ts'
+import type { ConfigurationInput } from '../config/configuration-input.ts'
+import type { YardConfiguration } from '../config/yard-configuration.ts'
+import type { CommandContext } from './command-context.ts'
+import { commandModels } from './command-models.ts'
+
+export interface CommandConfiguration {
+  configuration: YardConfiguration
+  /** Id of the model that each name given on the command line stands for. */
+  idOf: ReadonlyMap<string, string>
+  /** Reads the same configuration again, for a file that has changed. */
+  reload: () => Promise<YardConfiguration>
+}
+
+export interface CommandWishes {
+  /** `--config FILE` */
+  config?: string
+  /** Models named on the command line. */
+  models?: readonly string[]
+  /** Named instead when there is none, neither here nor in the configuration. */
+  defaultModel?: string
+  server?: { host?: string; port?: number }
+}
+
+/** The configuration as files, environment and command line make it. @throws ModelyardError `config_invalid` */
+export async function commandConfiguration(
+  context: CommandContext,
+  wishes: CommandWishes = {},
+): Promise<CommandConfiguration> {
+  const load = (models: ConfigurationInput['models'], reload: boolean): Promise<YardConfiguration> =>
+    loadConfiguration(loadOptions(context, wishes, models, reload))
+  const first = await load({}, false)
+  const names = namesOf(wishes, first)
+  const { models, idOf } = commandModels(names, first.models, process.cwd())
+  const configuration = Object.keys(models).length === 0 ? first : await load(models, false)
+  return { configuration, idOf, reload: () => load(models, true) }
+}
+
+function namesOf({ models = [], defaultModel }: CommandWishes, first: YardConfiguration): readonly string[] {
+  const nothing = models.length === 0 && first.models.length === 0
+  return nothing && defaultModel !== undefined ? [defaultModel] : models
+}
+
+function loadOptions(
+  { environment }: CommandContext,
+  { config, server = {} }: CommandWishes,
+  models: ConfigurationInput['models'] = {},
+  reload: boolean,
+): LoadConfigurationOptions {
+  return {
+    environment,
+    workingDirectory: process.cwd(),
+    ...(config !== undefined && { file: config }),
+    commandLine: { server, models },
+    reload,
+  }
+}

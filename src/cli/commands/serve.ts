@@ -1,0 +1,78 @@
+import { ModelyardError } from '../../base/errors.ts'
+import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import { createYard, type Listening, type Yard } from '../../yard.ts'
+import { commandConfiguration, type CommandConfiguration } from '../command-configuration.ts'
+import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
+import { requireEnginesOf } from '../engines/require-engine.ts'
+import { announce, warnWhenOpen } from '../serving/announce.ts'
+import { fetchNamedModels } from '../serving/fetch-named-models.ts'
+import { showEvents } from '../serving/show-events.ts'
+import { watchFile } from '../serving/watch-file.ts'
+
+export interface ServeOptions extends YardOptionsOfCommand {
+  port?: number
+  host?: string
+  defaultModel: string
+}
+
+/** `modelyard serve [MODEL…]`: serves until SIGINT or SIGTERM. */
+export async function serve(context: CommandContext, models: string[], options: ServeOptions): CommandResult {
+  const command = await configure(context, models, options)
+  const { configuration, idOf } = command
+  await requireEnginesOf(context, configuration, [], options)
+  await fetchNamedModels(context, configuration, [...idOf.values()])
+  await warnWhenOpen(context, configuration)
+  await using yard = await createYard({ configuration })
+  for (const id of idOf.values()) await yard.findModel(id)
+  const stopShowing = showEvents(context, yard, options.verbose ?? false)
+  const { url } = await listen(yard, configuration)
+  await announce(context, yard, url, [...idOf.values()], options.json ?? false)
+  await using _watch = await watchFile(context, command, yard)
+  await untilInterrupted(context)
+  await context.err.line('Stopping …')
+  stopShowing()
+}
+
+async function configure(
+  context: CommandContext,
+  models: string[],
+  { config, host, port, defaultModel }: ServeOptions,
+): Promise<CommandConfiguration> {
+  return await commandConfiguration(context, {
+    ...(config !== undefined && { config }),
+    models,
+    defaultModel,
+    server: { ...(host !== undefined && { host }), ...(port !== undefined && { port }) },
+  })
+}
+
+async function listen(yard: Yard, { server }: YardConfiguration): Promise<Listening> {
+  try {
+    return await yard.listen()
+  } catch (error) {
+    throw cannotListen(server, error as NodeJS.ErrnoException)
+  }
+}
+
+const REMEDIES: Record<string, string> = {
+  EADDRINUSE: 'Another program uses that port. Stop it, or serve on another one: modelyard serve --port N',
+  EACCES: 'You may not use that port. Take one above 1023: modelyard serve --port N',
+  EADDRNOTAVAIL: 'This machine has no such address. See --host.',
+}
+
+function cannotListen(
+  { host, port }: YardConfiguration['server'],
+  error: NodeJS.ErrnoException,
+): ModelyardError {
+  const remedy = REMEDIES[error.code ?? ''] ?? error.message
+  return new ModelyardError('invalid_request', `Cannot listen on ${host}:${port}. ${remedy}`, {
+    cause: error,
+  })
+}
+
+function untilInterrupted({ signal }: CommandContext): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,75 @@
+import { formatBytes } from '../../base/bytes.ts'
+import type { ModelListing } from '../../dialects/yard-port.ts'
+import { ModelInspector } from '../../models/inspect-model.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
+import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
+import { modelFiles } from '../model-files.ts'
+import { renderFields } from '../render/table.ts'
+
+/** What is known of a model: the yard's view, and its file's where there is one. */
+interface ShownModel extends ModelListing {
+  source: string | null
+  /** Null when it has not been fetched. */
+  path: string | null
+  facts: ModelFacts | null
+}
+
+/** `modelyard show MODEL` */
+export async function show(
+  context: CommandContext,
+  model: string,
+  options: YardOptionsOfCommand,
+): CommandResult {
+  await using yard = await context.openYard(options, [model])
+  const shown = { ...(await yard.show(model)), ...(await fileOf(context, model, options)) }
+  if (options.json === true) await context.out.json(shown)
+  else await context.out.line(renderModel(shown))
+}
+
+/** Best effort: a server may know models that this command's configuration does not. */
+async function fileOf(
+  context: CommandContext,
+  model: string,
+  options: YardOptionsOfCommand,
+): Promise<Pick<ShownModel, 'source' | 'path' | 'facts'>> {
+  const files = await modelFiles(context, model, options).catch(() => undefined)
+  if (files === undefined) return { source: null, path: null, facts: null }
+  const path = (await files.store.locate(files.source)) ?? null
+  const facts = path === null ? null : await new ModelInspector().inspect(path).catch(() => null)
+  return { source: files.source, path, facts }
+}
+
+function renderModel({
+  id,
+  aliases,
+  state,
+  purpose,
+  contextLength,
+  capabilities,
+  source,
+  path,
+  facts,
+}: ShownModel): string {
+  const gguf = facts?.gguf
+  return renderFields([
+    ['model', id],
+    ['also called', aliases.length === 0 ? undefined : aliases.join(', ')],
+    ['state', state],
+    ['for', facts?.purpose ?? purpose],
+    ['context', contextLength === null ? undefined : `${contextLength} tokens per slot`],
+    ['source', source ?? undefined],
+    ['file', path ?? (source === null ? undefined : 'not fetched yet')],
+    ['size', facts === null ? undefined : formatBytes(facts.fileSize)],
+    ['architecture', gguf?.architecture],
+    ['parameters', gguf === undefined ? undefined : `${(gguf.parameterCount / 1e6).toFixed(1)} million`],
+    ['weights', gguf?.fileType],
+    ['trained for', gguf === undefined ? undefined : `${gguf.contextLength} tokens`],
+    ['template', gguf === undefined ? undefined : gguf.chatTemplate === undefined ? 'none' : 'yes'],
+    ['can', capabilities === null ? undefined : namesOf(capabilities)],
+  ])
+}
+
+function namesOf(capabilities: NonNullable<ModelListing['capabilities']>): string {
+  const { tasks, ...rest } = capabilities
+  return [...tasks, ...Object.entries(rest).flatMap(([name, can]) => (can === true ? [name] : []))].join(', ')
+}

@@ -1,0 +1,94 @@
+import { createYard, type Yard } from '../yard.ts'
+import type { ModelListing } from '../dialects/yard-port.ts'
+import type { ChatTask } from '../tasks/chat-task.ts'
+import { commandConfiguration } from './command-configuration.ts'
+import type { CommandContext, YardOptionsOfCommand } from './command-context.ts'
+import { requireEnginesOf } from './engines/require-engine.ts'
+import { showDownloads } from './render/downloads.ts'
+import type { YardState } from '../yard-state.ts'
+import type { Answer, Question, YardClient } from './yard-client.ts'
+
+/** A yard in this process, which ends with the command. @throws ModelyardError `home_in_use` */
+export async function openLocalYard(
+  context: CommandContext,
+  options: YardOptionsOfCommand,
+  models: readonly string[],
+): Promise<YardClient> {
+  const { configuration, idOf } = await commandConfiguration(context, {
+    ...(options.config !== undefined && { config: options.config }),
+    models,
+  })
+  if (models.length > 0) await requireEnginesOf(context, configuration, [...idOf.values()], options)
+  return new LocalYardClient(context, await createYard({ configuration }), idOf)
+}
+
+class LocalYardClient implements YardClient {
+  readonly server = undefined
+  readonly #yard: Yard
+  readonly #idOf: ReadonlyMap<string, string>
+  readonly #stopShowing: () => Promise<void>
+
+  constructor(context: CommandContext, yard: Yard, idOf: ReadonlyMap<string, string>) {
+    this.#yard = yard
+    this.#idOf = idOf
+    this.#stopShowing = showDownloads(context, (listener) => yard.subscribe(listener))
+  }
+
+  async state(): Promise<YardState> {
+    return this.#yard.state()
+  }
+
+  async list(): Promise<ModelListing[]> {
+    return this.#yard.state().models
+  }
+
+  async show(model: string): Promise<ModelListing> {
+    return await this.#yard.findModel(this.#id(model))
+  }
+
+  async plan(model: string): ReturnType<YardClient['plan']> {
+    return await this.#yard.plan(this.#id(model))
+  }
+
+  async load(model: string, signal: AbortSignal): Promise<void> {
+    await this.#yard.loadModel(this.#id(model), { signal })
+  }
+
+  async unload(model: string): Promise<void> {
+    await this.#yard.unloadModel(this.#id(model))
+  }
+
+  async *ask(question: Question): Answer {
+    const { info, parts } = this.#yard.startRun({
+      model: this.#id(question.model),
+      task: taskOf(question),
+      signal: question.signal,
+      priority: 'interactive',
+    })
+    const { finishReason, usage, timings } = yield* parts
+    const { model, instance, queueMs, loadMs } = info
+    return {
+      model,
+      ...(instance !== undefined && { instance }),
+      finishReason,
+      usage,
+      timings,
+      queueMs,
+      loadMs,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stopShowing()
+    await this.#yard.stop()
+  }
+
+  /** Names given on the command line may stand for models that were named after their files. */
+  #id(name: string): string {
+    return this.#idOf.get(name) ?? name
+  }
+}
+
+function taskOf({ messages, sampling, maxTokens }: Question): ChatTask {
+  return { kind: 'chat', messages, sampling, stop: [], ...(maxTokens !== undefined && { maxTokens }) }
+}

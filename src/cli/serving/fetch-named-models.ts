@@ -1,0 +1,17 @@
+import { SystemClock } from '../../base/clock.ts'
+import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import { ArtifactStore } from '../../models/artifact-store.ts'
+import type { CommandContext } from '../command-context.ts'
+import { fetchModel } from '../fetch-model.ts'
+
+/** Fetches the models that were named on the command line, so that the first request need not wait for a download. */
+export async function fetchNamedModels(
+  context: CommandContext,
+  { models, directories }: YardConfiguration,
+  named: readonly string[],
+): Promise<void> {
+  const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock() })
+  for (const { id, source } of models) {
+    if (named.includes(id) && source !== undefined) await fetchModel(context, store, source)
+  }
+}
