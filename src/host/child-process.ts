@@ -119,8 +119,8 @@ export class SupervisedChild {
   }
 
   #spawn(options: ChildOptions): ChildProcess {
-    const found = findExecutable(options.command) ?? options.command
-    const { command, args } = boundToParent(found, options.args)
+    const found = findExecutable(options.command)
+    const { command, args } = found === undefined ? options : boundToParent(found, options.args)
     return spawn(command, args, {
       // A group of its own; on Windows that would open a console, and `taskkill /T` finds the tree anyway.
       detached: process.platform !== 'win32',

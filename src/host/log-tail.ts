@@ -12,7 +12,7 @@ export class LogTail {
   write(chunk: Buffer): void {
     const pieces = (this.#open + this.#decoder.write(chunk)).split(/\r?\n/)
     this.#open = (pieces.pop() ?? '').slice(0, LINE_LENGTH)
-    const fresh = pieces.slice(-LINES).filter((line) => line.trim() !== '')
+    const fresh = pieces.filter((line) => line.trim() !== '').slice(-LINES)
     this.#lines = [...this.#lines, ...fresh.map((line) => line.slice(0, LINE_LENGTH))].slice(-LINES)
   }
 

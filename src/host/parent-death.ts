@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { isAbsolute } from 'node:path'
 
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv', '/run/current-system/sw/bin/setpriv']
 
@@ -13,12 +12,12 @@ function findWrapper(): string | null {
 }
 
 /**
- * Command line that makes the kernel end the child when its parent dies, however busy the child is then (R15, BR-19). `setpriv`
+ * Command line of a program, given by its absolute path, that makes the kernel end the child when its parent dies, however busy the child is then (R15, BR-19). `setpriv`
  * replaces itself by the command, so pid and signals are the command's own. Where there is no `setpriv`, the command stays as it
  * is, and the child's own watch (stdin EOF, parent pid) has to do.
  */
-export function boundToParent(command: string, args: readonly string[]): { command: string; args: string[] } {
+export function boundToParent(program: string, args: readonly string[]): { command: string; args: string[] } {
   if (wrapper === undefined) wrapper = findWrapper()
-  if (wrapper === null || !isAbsolute(command)) return { command, args: [...args] }
-  return { command: wrapper, args: ['--pdeathsig', 'KILL', '--', command, ...args] }
+  if (wrapper === null) return { command: program, args: [...args] }
+  return { command: wrapper, args: ['--pdeathsig', 'KILL', '--', program, ...args] }
 }
