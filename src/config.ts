@@ -108,3 +108,9 @@ function halfWritten(path: string): ModelyardError {
     details: { file: path, line: 1, column: 1 },
   })
 }
+
+/** Where a library's yard keeps its things when the caller does not say: as the command line does. `home` puts everything under one folder. */
+export function libraryDirectories(home?: string): YardDirectories {
+  const environment = home === undefined ? process.env : { ...process.env, MODELYARD_HOME: home }
+  return yardDirectories(environment, process.cwd())
+}

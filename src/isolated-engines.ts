@@ -1,0 +1,57 @@
+import type { Clock } from './base/clock.ts'
+import { ModelyardError } from './base/errors.ts'
+import type { YardDirectories } from './config/directories.ts'
+import type { Engine, LoadedModel, LoadOptions, LoadPlan } from './engines/engine.ts'
+import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
+import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
+import { WorkerEngine } from './engines/worker/worker-engine.ts'
+
+export interface EngineOptions {
+  clock: Clock
+  directories: YardDirectories
+  /** The caller's own engines; they run in this process. */
+  custom: readonly Engine[]
+}
+
+/**
+ * All engines by name, and where each load runs: in a supervised child by default, in this process on request (`isolation: "none"`, E7).
+ */
+export class IsolatedEngines {
+  /** For plans, capabilities and availability; nothing is loaded with these. */
+  readonly byName: ReadonlyMap<string, Engine>
+  readonly #workers = new Map<string, WorkerEngine>()
+
+  constructor({ clock, directories, custom }: EngineOptions) {
+    const llama = { enginesDirectory: directories.engines }
+    const builtIn: [Engine, Record<string, unknown>][] = [
+      [new NodeLlamaCppEngine(llama), llama],
+      [new ScriptedEngine({ clock }), {}],
+    ]
+    this.byName = new Map(
+      [...builtIn.map(([engine]) => engine), ...custom].map((engine) => [engine.name, engine]),
+    )
+    for (const [inner, engineOptions] of builtIn) {
+      const worker = new WorkerEngine({
+        engine: inner.name,
+        inner,
+        clock,
+        engineOptions,
+        recordsDirectory: directories.workers,
+        logDirectory: directories.logs,
+      })
+      this.#workers.set(inner.name, worker)
+    }
+  }
+
+  async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
+    const isolated = plan.spec.isolation === 'worker' ? this.#workers.get(plan.engine) : undefined
+    const engine = isolated ?? this.byName.get(plan.engine)
+    if (engine === undefined)
+      throw new ModelyardError('engine_missing', `There is no engine "${plan.engine}" here.`)
+    return await engine.load(plan, options)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.close()))
+  }
+}

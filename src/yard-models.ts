@@ -1,0 +1,82 @@
+import { toModelyardError } from './base/errors.ts'
+import { configurationDifference, type ConfigurationDifference } from './config/configuration-change.ts'
+import { poolLimits } from './config/pool-limits.ts'
+import type { YardConfiguration } from './config/yard-configuration.ts'
+import type { ModelSpec } from './models/model-spec.ts'
+import type { YardParts } from './yard-parts.ts'
+
+const NEVER = new AbortController().signal
+
+/** Settings that a running server cannot take over. */
+const NEEDS_RESTART = new Set(['server', 'directories'])
+
+/**
+ * Makes the pool know the models that are to be in memory without being asked for (`minInstances`, `prepare`). Resolves when those that
+ * are `prepare: "blocking"` are ready; all others go on in the background and a failure is a warning. @throws what a blocking one failed with
+ */
+export async function prepareConfigured(parts: YardParts): Promise<void> {
+  const wanted = parts.configuration.models.filter(
+    ({ prepare, minInstances }) => prepare !== 'on-demand' || minInstances > 0,
+  )
+  const [blocking, others] = [wanted.filter(isBlocking), wanted.filter((spec) => !isBlocking(spec))]
+  for (const spec of others) {
+    bringIn(parts, spec).catch((thrown: unknown) => {
+      const { code, message } = toModelyardError(thrown)
+      parts.bus.emit('warning-raised', {
+        code,
+        message: `The model "${spec.id}" could not be prepared: ${message}`,
+      })
+    })
+  }
+  await Promise.all(blocking.map((spec) => bringIn(parts, spec)))
+}
+
+function isBlocking({ prepare }: ModelSpec): boolean {
+  return prepare === 'blocking'
+}
+
+async function bringIn({ preparer, pool }: YardParts, { id, minInstances }: ModelSpec): Promise<void> {
+  await preparer.prepare(id, NEVER)
+  if (minInstances > 0) await pool.ready(id)
+  else await pool.load(id)
+}
+
+/** BR-44: unchanged models stay as they are, removed ones go when they are idle, running answers end as they began. */
+export async function reconfigure(parts: YardParts, configuration: YardConfiguration): Promise<void> {
+  const difference = configurationDifference(parts.configuration, configuration)
+  if (difference === undefined) return
+  parts.configuration = configuration
+  parts.registry.replace(configuration.models)
+  parts.pool.setLimits(poolLimits(configuration, parts.host()))
+  for (const id of difference.removed) {
+    parts.preparer.forget(id)
+    parts.pool.withdraw(id)
+  }
+  await Promise.all(difference.changed.map((id) => renew(parts, id)))
+  announce(parts, difference)
+}
+
+/** A changed model that is in memory is described anew at once, so that its old copies go; others wait for their next request. */
+async function renew({ preparer, pool, bus }: YardParts, id: string): Promise<void> {
+  preparer.forget(id)
+  if (!pool.isResident(id)) return
+  try {
+    await preparer.prepare(id, NEVER)
+  } catch (thrown) {
+    const { code, message } = toModelyardError(thrown)
+    bus.emit('warning-raised', {
+      code,
+      message: `The model "${id}" cannot follow its new configuration: ${message}`,
+    })
+  }
+}
+
+function announce({ bus }: YardParts, { added, changed, removed, settings }: ConfigurationDifference): void {
+  bus.emit('config-reloaded', { added, changed, removed })
+  const waiting = settings.filter((name) => NEEDS_RESTART.has(name))
+  if (waiting.length === 0) return
+  bus.emit('warning-raised', {
+    code: 'config_invalid',
+    message: `Changes of ${waiting.join(' and ')} take effect at the next start.`,
+  })
+}

@@ -1,0 +1,189 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SystemClock, type Clock } from './base/clock.ts'
+import { libraryDirectories } from './config.ts'
+import type { YardDirectories } from './config/directories.ts'
+import { parseConfiguration } from './config/parse-configuration.ts'
+import { poolLimits } from './config/pool-limits.ts'
+import type { YardConfiguration } from './config/yard-configuration.ts'
+import { EventBus } from './events/event-bus.ts'
+import { claimHome, type HomeClaim } from './host/home-lock.ts'
+import { readHostFacts } from './host/host-facts.ts'
+import { HostMemoryProbe } from './host/memory-probe.ts'
+import { endLeftovers } from './host/worker-records.ts'
+import { IsolatedEngines } from './isolated-engines.ts'
+import { ArtifactStore } from './models/artifact-store.ts'
+import { ModelInspector } from './models/inspect-model.ts'
+import type { ModelSpec } from './models/model-spec.ts'
+import { ModelRegistry } from './models/registry.ts'
+import { Pool } from './pool/pool.ts'
+import { CrashRecord } from './runs/crash-record.ts'
+import { ModelPreparer } from './runs/model-preparer.ts'
+import type { RunSurroundings } from './runs/run-task.ts'
+import { openStore, type Store } from './store/open-store.ts'
+import { VERSION } from './version.ts'
+import type { YardOptions } from './yard-options.ts'
+import type { StateSources } from './yard-state.ts'
+
+/** Characters a reader may lag behind before its run pauses (P16): more than any answer that fits a context of 128k tokens. */
+const SLOW_READER_CAPACITY = 4_000_000
+
+/** All parts of an open yard. */
+export interface YardParts extends StateSources {
+  configuration: YardConfiguration
+  bus: EventBus
+  artifacts: ArtifactStore
+  inspector: ModelInspector
+  engines: IsolatedEngines
+  store: Store
+  home: HomeClaim
+  runs: RunSurroundings
+  host(): ReturnType<typeof readHostFacts>
+  close(): Promise<void>
+}
+
+interface OpenedHome {
+  directories: YardDirectories
+  claim: HomeClaim
+  /** A home that ends with the yard (`home: false`). */
+  temporary: string | undefined
+}
+
+/** Constructs everything and wires it; nothing is loaded yet. @throws ModelyardError `config_invalid`, `home_in_use` */
+export async function openParts(options: YardOptions): Promise<YardParts> {
+  const clock = new SystemClock()
+  const wanted = configurationOf(options)
+  const opened = await openHome(options, wanted.directories, clock)
+  try {
+    const configuration = { ...wanted, directories: opened.directories }
+    return await wire(options, configuration, opened, clock)
+  } catch (error) {
+    opened.claim.release()
+    throw error
+  }
+}
+
+function configurationOf({
+  configuration,
+  home,
+  engines = [],
+  slowReader,
+  ...input
+}: YardOptions): YardConfiguration {
+  if (configuration !== undefined) return configuration
+  return parseConfiguration(input, {
+    directories: libraryDirectories(home === false ? undefined : home),
+    directory: process.cwd(),
+    engines: Object.fromEntries(engines.map(({ name }) => [name, 'unchecked'])),
+    what: 'createYard',
+  })
+}
+
+async function openHome(
+  { home }: YardOptions,
+  directories: YardDirectories,
+  clock: Clock,
+): Promise<OpenedHome> {
+  if (home !== false) {
+    const claim = await claimHome(directories.home, { version: VERSION }, { clock })
+    return { directories, claim, temporary: undefined }
+  }
+  const temporary = await mkdtemp(join(tmpdir(), 'modelyard-'))
+  const { models, engines, config } = directories
+  return {
+    directories: { ...libraryDirectories(temporary), models, engines, config },
+    claim: await claimHome(temporary, { version: VERSION }, { clock }),
+    temporary,
+  }
+}
+
+async function wire(
+  options: YardOptions,
+  configuration: YardConfiguration,
+  opened: OpenedHome,
+  clock: Clock,
+): Promise<YardParts> {
+  const { directories } = configuration
+  const bus = new EventBus(() => clock.wallTime())
+  const [store] = await Promise.all([
+    openStore(directories.database, {
+      clock,
+      onProblem: ({ code, message }) => bus.emit('warning-raised', { code, message }),
+    }),
+    endLeftovers(directories.workers, { clock }),
+  ])
+  const stopFollowing = store.follow(bus)
+  const probe = new HostMemoryProbe()
+  const host = (): ReturnType<typeof readHostFacts> => readHostFacts(probe)
+  const engines = new IsolatedEngines({ clock, directories, custom: options.engines ?? [] })
+  const pool = new Pool({
+    clock,
+    limits: poolLimits(configuration, host()),
+    probe,
+    bus,
+    load: (plan, loadOptions) => engines.load(plan, loadOptions),
+    measurements: store.measurements,
+  })
+  const artifacts = new ArtifactStore({ folder: directories.models, clock })
+  const registry = new ModelRegistry({ specs: configuration.models, artifacts })
+  const inspector = new ModelInspector()
+  const preparer = new ModelPreparer({
+    resolve: (name) => registry.resolve(name),
+    artifact: (spec, signal) => fetchArtifact(artifacts, bus, spec, signal),
+    inspect: (path) => inspector.inspect(path),
+    engines: engines.byName,
+    host,
+    isResident: (model) => pool.isResident(model),
+    declare: (model) => pool.declare(model),
+  })
+  return {
+    configuration,
+    clock,
+    bus,
+    store,
+    engines,
+    pool,
+    artifacts,
+    registry,
+    inspector,
+    preparer,
+    host,
+    home: opened.claim,
+    homeDirectory: opened.temporary === undefined ? directories.home : null,
+    startedAt: clock.wallTime(),
+    runs: {
+      clock,
+      bus,
+      log: store.runs,
+      crashes: new CrashRecord(),
+      prepare: (model, signal) => preparer.prepare(model, signal),
+      acquire: (request) => pool.acquire(request),
+      slowReader: {
+        capacity: options.slowReader?.capacity ?? SLOW_READER_CAPACITY,
+        rule: options.slowReader?.rule ?? 'pause',
+      },
+    },
+    close: async () => {
+      await engines.close()
+      stopFollowing()
+      store.close()
+      opened.claim.release()
+      if (opened.temporary !== undefined) await rm(opened.temporary, { recursive: true, force: true })
+    },
+  }
+}
+
+async function fetchArtifact(
+  artifacts: ArtifactStore,
+  bus: EventBus,
+  { source }: ModelSpec,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (source === undefined) return undefined
+  return await artifacts.ensure(source, {
+    signal,
+    onProgress: ({ file, received, total, bytesPerSecond }) =>
+      bus.emit('download-progressed', { source, file, received, total: total ?? null, bytesPerSecond }),
+  })
+}

@@ -1,0 +1,64 @@
+import type { Clock } from './base/clock.ts'
+import type { ModelListing } from './dialects/yard-port.ts'
+import type { ModelRegistry } from './models/registry.ts'
+import type { ModelSpec } from './models/model-spec.ts'
+import type { ModelPoolStatus, PoolStatus } from './pool/pool-status.ts'
+import type { Pool } from './pool/pool.ts'
+import type { ModelPreparer } from './runs/model-preparer.ts'
+import { VERSION } from './version.ts'
+
+/** What `/api/yard/state` prints, and `ps`, `list` and `plan` parts of it. Plain JSON; never a word of a user's text (F10). */
+export interface YardState extends Omit<PoolStatus, 'models'> {
+  version: string
+  pid: number
+  home: string | null
+  /** Where the yard listens; null for a library without a server. */
+  url: string | null
+  /** Milliseconds since 1970. */
+  startedAt: number
+  models: (ModelListing & Partial<ModelPoolStatus>)[]
+}
+
+/** What listings and states are made of. */
+export interface StateSources {
+  registry: ModelRegistry
+  preparer: ModelPreparer
+  pool: Pool
+  clock: Clock
+  /** Milliseconds since 1970. */
+  startedAt: number
+  homeDirectory: string | null
+}
+
+/** A model as dialects and `list` show it: configuration, what is known of its file, and its state in the pool. */
+export function modelListing(
+  spec: ModelSpec,
+  sources: StateSources,
+  pool: PoolStatus = sources.pool.status(),
+): ModelListing {
+  const known = sources.preparer.peek(spec.id)
+  return {
+    id: spec.id,
+    aliases: spec.aliases,
+    created: Math.floor(sources.startedAt / 1000),
+    state: pool.models[spec.id]?.state ?? 'unloaded',
+    contextLength: known?.plan.contextSize ?? spec.context ?? null,
+    capabilities: known?.capabilities ?? null,
+    purpose: known?.plan.facts.purpose ?? 'generation',
+  }
+}
+
+export function yardState(sources: StateSources, url: string | null): YardState {
+  const pool = sources.pool.status()
+  return {
+    version: VERSION,
+    pid: process.pid,
+    home: sources.homeDirectory,
+    url,
+    startedAt: sources.startedAt,
+    ...pool,
+    models: sources.registry
+      .list()
+      .map((spec) => ({ ...modelListing(spec, sources, pool), ...pool.models[spec.id] })),
+  }
+}

@@ -1,0 +1,218 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { YardConfiguration } from './config/yard-configuration.ts'
+import type { ModelListing, YardPort } from './dialects/yard-port.ts'
+import type { YardEvent } from './events/event-map.ts'
+import type { ModelSpec } from './models/model-spec.ts'
+import type { LoadForecast } from './pool/forecast.ts'
+import type { Pool } from './pool/pool.ts'
+import {
+  chatRun,
+  completionRun,
+  embeddingRun,
+  type ChatRequest,
+  type CompletionRequest,
+  type EmbeddingRequest,
+} from './runs/library-request.ts'
+import type { Run, RunRequest } from './runs/run.ts'
+import { startRun } from './runs/run-task.ts'
+import { TextStream } from './runs/text-stream.ts'
+import { collectVectors, type Embeddings } from './runs/collect-vectors.ts'
+import type { RequestHandler } from './server/request-handler.ts'
+import type { ListenAddress } from './server/listener.ts'
+import type { Task } from './tasks/task.ts'
+import { openParts, type YardParts } from './yard-parts.ts'
+import { prepareConfigured, reconfigure } from './yard-models.ts'
+import type { YardOptions } from './yard-options.ts'
+import { modelListing, yardState, type YardState } from './yard-state.ts'
+
+/** Milliseconds that answers under way may take when the yard stops; then they are cut. */
+const STOP_DEADLINE = 10_000
+
+/** An address the yard is reached under. */
+export interface Listening {
+  /** `http://127.0.0.1:11435` */
+  url: string
+  host: string
+  port: number
+  /** Stops listening; the yard goes on. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a yard: the one owner of all models of this process, or of a home shared with commands and servers.
+ * @throws ModelyardError `config_invalid` naming the option, `home_in_use` naming the owner, a model's error when it is `prepare: "blocking"`
+ */
+export async function createYard(options: YardOptions = {}): Promise<Yard> {
+  const yard = new Yard(await openParts(options))
+  try {
+    await yard.prepareModels()
+  } catch (error) {
+    await yard.stop()
+    throw error
+  }
+  return yard
+}
+
+/** See {@link createYard}. Dispose it (`await using`), or call {@link Yard.stop}: both end every child process. */
+export class Yard implements YardPort, AsyncDisposable {
+  readonly #parts: YardParts
+  #server: Promise<RequestHandler> | undefined
+  #stopped: Promise<void> | undefined
+  #url: string | null = null
+
+  constructor(parts: YardParts) {
+    this.#parts = parts
+  }
+
+  /** For leases without a task of ours: `await using lease = await yard.pool.acquire({ model })`. */
+  get pool(): Pool {
+    return this.#parts.pool
+  }
+
+  get configuration(): YardConfiguration {
+    return this.#parts.configuration
+  }
+
+  /** A conversation's next turn. Iterate it, or await `.text()` or `.answer()`. Wrong options are thrown by this call. */
+  chat(request: ChatRequest): TextStream {
+    return new TextStream(this.startRun(chatRun(request)))
+  }
+
+  /** Text that goes on where the prompt ends. */
+  complete(request: CompletionRequest): TextStream {
+    return new TextStream(this.startRun(completionRun(request)))
+  }
+
+  /** One normalised vector per text, in order. */
+  async embed(request: EmbeddingRequest): Promise<Embeddings> {
+    return collectVectors(this.startRun(embeddingRun(request)))
+  }
+
+  startRun(request: RunRequest): Run {
+    return startRun(this.#parts.runs, request)
+  }
+
+  /** Exact prompt tokens of a task as the model would see it. Loads the model. */
+  async countTokens(model: string, task: Task, signal?: AbortSignal): Promise<number> {
+    const { id } = await this.#parts.preparer.prepare(model, signal ?? new AbortController().signal)
+    await using lease = await this.pool.acquire({ model: id, ...(signal === undefined ? {} : { signal }) })
+    return await lease.loaded.countTokens(task, signal)
+  }
+
+  async listModels(): Promise<ModelListing[]> {
+    return (await this.#parts.registry.list()).map((spec) => this.#listing(spec))
+  }
+
+  async findModel(name: string): Promise<ModelListing> {
+    return this.#listing(this.#parts.registry.resolve(name))
+  }
+
+  async loadModel(model: string, options: { keepAlive?: number; signal?: AbortSignal } = {}): Promise<void> {
+    const { id } = await this.#parts.preparer.prepare(model, options.signal ?? new AbortController().signal)
+    await this.pool.load(id, options)
+  }
+
+  async unloadModel(model: string): Promise<void> {
+    const { id } = this.#parts.registry.resolve(model)
+    if (this.#parts.preparer.peek(id) !== undefined) await this.pool.unload(id)
+  }
+
+  /** What loading the model would do now: bytes per domain, whom it would evict and why, the largest context that fits, or why not. */
+  async plan(model: string): Promise<LoadForecast> {
+    const { model: id } = await this.#parts.preparer.plan(model)
+    return this.pool.forecast(id)
+  }
+
+  /** What `/api/yard/state` prints. Never users' text. */
+  state(): YardState {
+    return yardState(this.#parts, this.#url)
+  }
+
+  /** Every decision and event from now on. @returns a function that ends the subscription */
+  subscribe(listener: (event: YardEvent) => void): () => void {
+    return this.#parts.bus.subscribe(listener)
+  }
+
+  /** The HTTP API for a server of your own: `createServer(yard.handler())`. Nothing of HTTP is loaded before the first request. */
+  handler(): (request: IncomingMessage, response: ServerResponse) => void {
+    return (request, response) => {
+      this.#serverParts().then(
+        ({ handler }) => handler(request, response),
+        () => response.destroy(),
+      )
+    }
+  }
+
+  /** Listens on an own server; defaults are the configuration's `server` settings. @throws the operating system's error, for example EADDRINUSE */
+  async listen(address: Partial<ListenAddress> = {}): Promise<Listening> {
+    const { host, port } = { ...this.configuration.server, ...address }
+    const server = await this.#serverParts()
+    const bound = await server.listen({ host, port })
+    const url = `http://${bound.host.includes(':') ? `[${bound.host}]` : bound.host}:${bound.port}`
+    this.#announce(url)
+    return { url, ...bound, close: () => this.#endListening(server) }
+  }
+
+  /** Takes over another configuration: unchanged models stay loaded, removed ones go when they are idle, runs end as they began (BR-44). */
+  async reconfigure(configuration: YardConfiguration): Promise<void> {
+    await reconfigure(this.#parts, configuration)
+    await this.prepareModels()
+  }
+
+  /** Loads what `minInstances` and `prepare` ask for; waits only for models that are `prepare: "blocking"`. */
+  async prepareModels(): Promise<void> {
+    await prepareConfigured(this.#parts)
+  }
+
+  /** Ends it all: answers under way may end for ten seconds, every waiter is answered, every child is gone. Twice is harmless. */
+  stop(options: { deadline?: number } = {}): Promise<void> {
+    this.#stopped ??= this.#stop(options.deadline ?? STOP_DEADLINE)
+    return this.#stopped
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  #listing(spec: ModelSpec): ModelListing {
+    return modelListing(spec, this.#parts)
+  }
+
+  #serverParts(): Promise<RequestHandler> {
+    this.#server ??= this.#createServer()
+    return this.#server
+  }
+
+  async #createServer(): Promise<RequestHandler> {
+    const { createRequestHandler } = await import('./server/request-handler.ts')
+    const { bus, clock, configuration } = this.#parts
+    const { keys, cors, allowedHosts, bodyLimit } = configuration.server
+    return createRequestHandler({
+      port: this,
+      events: bus,
+      clock,
+      stateOf: () => this.state(),
+      health: () => ({ ready: this.#stopped === undefined }),
+      keys,
+      ...(cors.origins === undefined ? {} : { cors: { origins: cors.origins } }),
+      allowedHosts,
+      limits: { bodyBytes: bodyLimit },
+    })
+  }
+
+  #announce(url: string): void {
+    this.#url = url
+    this.#parts.home?.update({ url })
+  }
+
+  async #endListening(server: RequestHandler): Promise<void> {
+    this.#url = null
+    await server.close()
+  }
+
+  async #stop(deadline: number): Promise<void> {
+    const server = await this.#server
+    await Promise.all([server?.close({ drain: deadline }), this.pool.stop({ deadline })])
+    await this.#parts.close()
+  }
+}
