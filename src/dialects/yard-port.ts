@@ -1,4 +1,5 @@
 import type { EngineCapabilities } from '../engines/engine.ts'
+import type { LoadForecast } from '../pool/forecast.ts'
 import type { Run, RunRequest } from '../runs/run.ts'
 import type { Task } from '../tasks/task.ts'
 
@@ -25,4 +26,6 @@ export interface YardPort {
   /** A load without a run. */
   loadModel(model: string, options?: { keepAlive?: number; signal?: AbortSignal }): Promise<void>
   unloadModel(model: string): Promise<void>
+  /** What loading the model would do now, without loading it; absent in ports that cannot say. */
+  plan?(model: string): Promise<LoadForecast>
 }

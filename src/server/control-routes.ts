@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { ModelyardError } from '../base/errors.ts'
+import { ModelyardError } from '../base/errors.ts'
 import type { DialectRequest } from '../dialects/dialect.ts'
 import { decodeKeepAlive } from '../dialects/extensions.ts'
 import { asFields, asString } from '../dialects/fields.ts'
@@ -46,6 +46,10 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
     await port.unloadModel(model)
     sendJson(exchange, { model, loaded: false })
   }
+  const plan = async (exchange: Exchange, { params }: DialectRequest): Promise<void> => {
+    if (port.plan === undefined) throw new ModelyardError('unsupported', 'This yard makes no plans.')
+    sendJson(exchange, await port.plan(params['*'] ?? ''))
+  }
   const common = { shape: controlErrors, scope: 'admin', anyContentType: false } as const
   return [
     {
@@ -82,6 +86,7 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
       body: 'none',
       handle: (exchange) => sendEvents(exchange, history, clock),
     },
+    { ...common, method: 'GET', path: '/api/yard/plan/*', body: 'none', handle: plan },
     { ...common, method: 'POST', path: '/api/yard/load', body: 'json', handle: load },
     { ...common, method: 'POST', path: '/api/yard/unload', body: 'json', handle: unload },
   ]
