@@ -40,7 +40,7 @@ export class HttpYardClient implements YardClient {
   }
 
   async plan(model: string): Promise<LoadForecast> {
-    return await this.#json(`/api/yard/plan?model=${encodeURIComponent(model)}`)
+    return await this.#json(`/api/yard/plan/${encodeURIComponent(model)}`)
   }
 
   async load(model: string, signal: AbortSignal): Promise<void> {

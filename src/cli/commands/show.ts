@@ -71,5 +71,5 @@ function renderModel({
 
 function namesOf(capabilities: NonNullable<ModelListing['capabilities']>): string {
   const { tasks, ...rest } = capabilities
-  return [...tasks, ...Object.entries(rest).flatMap(([name, can]) => (can === true ? [name] : []))].join(', ')
+  return [...tasks, ...Object.entries(rest).flatMap(([name, can]) => (can ? [name] : []))].join(', ')
 }
