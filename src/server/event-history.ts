@@ -6,11 +6,10 @@ export class EventHistory {
   readonly #size: number
   readonly #events: YardEvent[] = []
   readonly #watchers = new Map<() => void, () => void>()
-  readonly #unsubscribe: () => void
 
   constructor(bus: EventBus, size = 1024) {
     this.#size = size
-    this.#unsubscribe = bus.subscribe((event) => this.#add(event))
+    bus.subscribe((event) => this.#add(event))
   }
 
   #add(event: YardEvent): void {
@@ -34,15 +33,15 @@ export class EventHistory {
     }
   }
 
-  /** @returns a function that takes the watcher off again; `onClose` is called when the history ends first */
-  watch(watcher: () => void, onClose: () => void): () => void {
-    this.#watchers.set(watcher, onClose)
+  /** @returns a function that takes the watcher off again; `onEnd` is called when it is let go first */
+  watch(watcher: () => void, onEnd: () => void): () => void {
+    this.#watchers.set(watcher, onEnd)
     return () => this.#watchers.delete(watcher)
   }
 
-  close(): void {
-    this.#unsubscribe()
-    for (const onClose of this.#watchers.values()) onClose()
+  /** Lets all watchers go; the history goes on as long as its bus. */
+  endWatching(): void {
+    for (const onEnd of this.#watchers.values()) onEnd()
     this.#watchers.clear()
   }
 }

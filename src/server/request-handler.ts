@@ -27,7 +27,7 @@ export interface RequestHandler {
   plugin: (app: FastifyScope) => Promise<void>
   /** Listens on a server of its own; the address found is returned. */
   listen(address: ListenAddress): Promise<ListenAddress>
-  /** Ends the listening server: no new requests, answers may end for `drain` milliseconds (5 s), then they are cut. */
+  /** Ends listening: no new requests, answers may end for `drain` milliseconds (5 s), then they are cut. May listen again. */
   close(options?: { drain?: number }): Promise<void>
 }
 
@@ -43,7 +43,7 @@ class YardServer implements RequestHandler {
   readonly #access: AccessPolicy
   readonly #history: EventHistory
   readonly #router: Router
-  #listener: Listener | undefined
+  readonly #listeners = new Set<Listener>()
   #closing = false
 
   constructor(options: ServerOptions) {
@@ -105,14 +105,19 @@ class YardServer implements RequestHandler {
   }
 
   async listen(address: ListenAddress): Promise<ListenAddress> {
-    this.#listener = new Listener(this.handler, this.#options.clock)
-    return this.#listener.listen(address)
+    const listener = new Listener(this.handler, this.#options.clock)
+    const bound = await listener.listen(address)
+    this.#closing = false
+    this.#listeners.add(listener)
+    return bound
   }
 
   async close({ drain = 5000 }: { drain?: number } = {}): Promise<void> {
     this.#closing = true
     // Watchers of events never end by themselves.
-    this.#history.close()
-    await this.#listener?.close(drain)
+    this.#history.endWatching()
+    const listeners = [...this.#listeners]
+    this.#listeners.clear()
+    await Promise.all(listeners.map((listener) => listener.close(drain)))
   }
 }
