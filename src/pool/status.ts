@@ -35,7 +35,8 @@ export function statusOf(state: PoolState, at: number, live: LiveFacts): PoolSta
 
 function instanceStatus(state: PoolState, instance: Instance, at: number, live: LiveFacts): InstanceStatus {
   const pid = live.pidOf(instance.id)
-  const { progress, measured } = instance
+  const { measured } = instance
+  const progress = instance.coming?.progress
   return {
     id: instance.id,
     model: instance.model,
@@ -128,7 +129,7 @@ function stateOf(state: PoolState, model: ModelState, at: number): ModelPoolStat
 function isSwapping(state: PoolState, id: string): boolean {
   return (
     state.waits.get(id)?.kind === 'leaving' &&
-    state.instances.some((instance) => instance.leaving === 'evicted')
+    state.instances.some((instance) => instance.leaving?.cause === 'evicted')
   )
 }
 

@@ -37,6 +37,6 @@ function setAlarm(step: Step): void {
   const isPending = alarm > step.at && alarm !== NO_ALARM
   if (isPending && alarm <= step.wakeAt) return
   if (alarm === step.wakeAt) return
-  step.state = { ...step.state, alarm: step.wakeAt }
+  step.state.alarm = step.wakeAt
   if (step.wakeAt !== NO_ALARM) command(step, { type: 'set-alarm', at: step.wakeAt })
 }

@@ -39,7 +39,8 @@ function occupy(step: Step, ticket: Ticket, instance: Instance, index: number, s
   // F11: whatever is cached is stale from the first token of the run on.
   const slots = instance.slots.with(index, { chain: [], usedAt: step.at, lease })
   setInstance(step, { ...instance, slots, leases: instance.leases + 1, usedAt: step.at, served: true })
-  step.state = { ...step.state, leases: step.state.leases + 1, runs: step.state.runs + 1 }
+  step.state.leases = step.state.leases + 1
+  step.state.runs = step.state.runs + 1
 }
 
 /** The part of the wait in which the granting instance was being loaded. */

@@ -22,9 +22,9 @@ import { isOverBudget } from './trim.ts'
 export function loadProgressed(step: Step, event: EventOf<'load-progressed'>): void {
   const instance = findInstance(step.state, event.instance)
   if (instance === undefined || instance.state !== 'loading') return
-  const progress = event.fraction ?? instance.progress
+  const progress = event.fraction ?? instance.coming?.progress
   const deadline = step.at + loadPatience(step, instance.plan.loadBytes)
-  setInstance(step, { ...instance, progress, deadline })
+  setInstance(step, { ...instance, coming: { progress, loadedAt: undefined, isWarmingUp: false }, deadline })
   if (event.fraction === undefined) return
   announce(step, 'load-progressed', {
     model: instance.model,
@@ -40,7 +40,12 @@ export function loadFinished(step: Step, event: EventOf<'load-finished'>): void 
   if (instance?.state === 'unloading') return command(step, { type: 'start-unload', instance: instance.id })
   if (instance === undefined || instance.state !== 'loading') return
   const deadline = step.at + loadPatience(step, instance.plan.loadBytes)
-  setInstance(step, { ...instance, state: 'warming', loadedAt: step.at, progress: undefined, deadline })
+  setInstance(step, {
+    ...instance,
+    state: 'warming',
+    coming: { progress: undefined, loadedAt: step.at, isWarmingUp: false },
+    deadline,
+  })
   announce(step, 'load-finished', {
     model: instance.model,
     instance: instance.id,
@@ -69,7 +74,7 @@ export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): 
     usedAt: step.at, // F13: a fresh instance is not stale
     measured: event.measured,
     deadline: undefined,
-    warmUpStarted: false,
+    coming: undefined,
   }
   setInstance(step, ready)
   learn(step, ready)
@@ -158,7 +163,7 @@ export function memoryReturned(step: Step, event: EventOf<'memory-returned'>): v
 }
 
 function announceGone(step: Step, instance: Instance, released: number): void {
-  const took = step.at - (instance.leavingAt ?? step.at)
+  const took = step.at - (instance.leaving?.since ?? step.at)
   announce(step, 'unload-finished', { model: instance.model, instance: instance.id, released, took })
 }
 
@@ -174,5 +179,5 @@ function measuredBytes(measured: MeasuredFootprint = {}): number {
 /** Notes whether more is booked than may be, after anything that can change the answer. */
 export function reviewBudget(step: Step): void {
   const overBudget = isOverBudget(step, step.state.instances)
-  if (overBudget !== step.state.overBudget) step.state = { ...step.state, overBudget }
+  if (overBudget !== step.state.overBudget) step.state.overBudget = overBudget
 }

@@ -2,7 +2,7 @@ import { cutLeases, drain, leavingReason } from './leave.ts'
 import { reviewBudget } from './handle-loads.ts'
 import type { EventOf } from './messages.ts'
 import { runCut, shuttingDown, withdrawn } from './refusals.ts'
-import type { Instance, Leaving, ModelState } from './state.ts'
+import type { Instance, LeavingCause, ModelState } from './state.ts'
 import { changeInstance, changeModel, findInstance, ticketsOf, type Step } from './step.ts'
 import { refuse } from './tickets.ts'
 
@@ -18,7 +18,8 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
     ...step.state.minimums.filter((id) => id !== model.id),
     ...(model.minInstances > 0 ? [model.id] : []),
   ]
-  step.state = { ...step.state, models, minimums }
+  step.state.models = models
+  step.state.minimums = minimums
   for (const instance of instancesOf(step, model.id)) {
     if (instance.plan.key !== model.plan.key) drain(step, instance, 'replaced', leavingReason('replaced'))
     else if (known !== undefined && known.model.keepAlive !== model.keepAlive) {
@@ -45,7 +46,8 @@ export function modelWithdrawn(step: Step, event: EventOf<'model-withdrawn'>): v
   for (const ticket of ticketsOf(step.state, event.model)) refuse(step, ticket, withdrawn(event.model))
   const models = new Map(step.state.models)
   models.delete(event.model)
-  step.state = { ...step.state, models, minimums: step.state.minimums.filter((id) => id !== event.model) }
+  step.state.models = models
+  step.state.minimums = step.state.minimums.filter((id) => id !== event.model)
   for (const instance of instancesOf(step, event.model)) {
     drain(step, instance, 'withdrawn', leavingReason('withdrawn'))
   }
@@ -73,11 +75,11 @@ function unloadOne(step: Step, id: string, force: boolean): void {
 
 export function hostMeasured(step: Step, event: EventOf<'host-measured'>): void {
   step.host = event.reading
-  step.state = { ...step.state, host: { reading: event.reading, at: step.at } }
+  step.state.host = { reading: event.reading, at: step.at }
 }
 
 export function limitsChanged(step: Step, event: EventOf<'limits-changed'>): void {
-  step.state = { ...step.state, limits: event.limits }
+  step.state.limits = event.limits
   reviewBudget(step)
 }
 
@@ -87,15 +89,15 @@ export function stopRequested(step: Step, event: EventOf<'stop-requested'>): voi
     step.at + Math.max(0, event.deadline),
     step.state.stopping?.cutAt ?? Number.POSITIVE_INFINITY,
   )
-  step.state = { ...step.state, stopping: { cutAt } }
+  step.state.stopping = { cutAt }
   for (const { tickets } of step.state.queues)
     for (const ticket of tickets) refuse(step, ticket, shuttingDown())
   for (const { id } of step.state.instances) sendAway(step, id, 'stop', cutAt)
 }
 
-function sendAway(step: Step, id: string, leaving: Leaving, cutAt: number): void {
+function sendAway(step: Step, id: string, cause: LeavingCause, cutAt: number): void {
   const instance = findInstance(step.state, id)
-  if (instance !== undefined) drain(step, instance, leaving, leavingReason(leaving), cutAt)
+  if (instance !== undefined) drain(step, instance, cause, leavingReason(cause), cutAt)
 }
 
 function instancesOf(step: Step, model: string): Instance[] {

@@ -77,7 +77,7 @@ export function leaseReleased(step: Step, event: EventOf<'lease-released'>): voi
   const { lease } = slot
   if (lease === undefined) return
   setInstance(step, freed(step, instance, event, lease))
-  step.state = { ...step.state, runs: step.state.runs - 1 }
+  step.state.runs = step.state.runs - 1
   announceRelease(step, instance, event.slot, lease)
   if (!event.untouched) noteSuccess(step, instance.model)
 }

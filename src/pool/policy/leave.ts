@@ -2,22 +2,22 @@ import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { SerializedError } from '../../base/errors.ts'
 import { totalOf } from './budget.ts'
-import type { HeldLease, Instance, Leaving } from './state.ts'
+import type { HeldLease, Instance, LeavingCause } from './state.ts'
 import { announce, changeModel, command, findInstance, setInstance, type Demand, type Step } from './step.ts'
 
 /** Milliseconds after which an unload that was not seen to end is reported, and no longer waited for (R8). */
 export const UNLOAD_PATIENCE = 60_000
 
 /** R8: unloading is a state; the bytes stay charged until they are seen back. */
-export function beginUnload(step: Step, instance: Instance, leaving: Leaving, reason: string): void {
-  setInstance(step, onItsWay(step, instance, leaving))
+export function beginUnload(step: Step, instance: Instance, cause: LeavingCause, reason: string): void {
+  setInstance(step, onItsWay(step, instance, cause))
   command(step, { type: 'start-unload', instance: instance.id })
   announce(step, 'unload-started', { model: instance.model, instance: instance.id, reason })
 }
 
 /** A load that is given up. The same state: what it holds is charged until `load-failed` says that nothing stayed. */
-export function cancelLoad(step: Step, instance: Instance, leaving: Leaving, reason: string): void {
-  setInstance(step, onItsWay(step, instance, leaving))
+export function cancelLoad(step: Step, instance: Instance, cause: LeavingCause, reason: string): void {
+  setInstance(step, onItsWay(step, instance, cause))
   command(step, { type: 'cancel-load', instance: instance.id })
   announce(step, 'unload-started', { model: instance.model, instance: instance.id, reason })
 }
@@ -27,9 +27,10 @@ export function noteExit(step: Step, instance: Instance): void {
   if (instance.state !== 'unloading') setInstance(step, onItsWay(step, instance, 'exited'))
 }
 
-function onItsWay(step: Step, instance: Instance, leaving: Leaving): Instance {
+function onItsWay(step: Step, instance: Instance, cause: LeavingCause): Instance {
   const deadline = step.at + UNLOAD_PATIENCE
-  return { ...instance, state: 'unloading', leaving, leavingAt: step.at, deadline, warmUpStarted: false }
+  const leaving = { cause, since: step.at, isStuck: false }
+  return { ...instance, state: 'unloading', leaving, deadline, coming: undefined }
 }
 
 /** R7, R19: who goes, for whom, and what it frees. */
@@ -49,18 +50,21 @@ export function evict(step: Step, victim: Instance, demand: Demand): void {
 export function drain(
   step: Step,
   instance: Instance,
-  leaving: Leaving,
+  cause: LeavingCause,
   reason: string,
   cutAt?: number,
 ): void {
   if (instance.state === 'loading' || instance.state === 'warming') {
-    giveUp(step, instance, leaving, reason)
+    giveUp(step, instance, cause, reason)
     return
   }
   if (instance.state === 'unloading') return
   const deadline = earlier(instance.state === 'draining' ? instance.deadline : undefined, cutAt)
-  if (instance.leases === 0) beginUnload(step, instance, leaving, reason)
-  else setInstance(step, { ...instance, state: 'draining', leaving, deadline })
+  if (instance.leases === 0) beginUnload(step, instance, cause, reason)
+  else {
+    const leaving = { cause, since: step.at, isStuck: false }
+    setInstance(step, { ...instance, state: 'draining', leaving, deadline })
+  }
 }
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {
@@ -69,9 +73,9 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 }
 
 /** Ends a load or a warm-up before it is through. */
-export function giveUp(step: Step, instance: Instance, leaving: Leaving, reason: string): void {
-  if (instance.state === 'loading') cancelLoad(step, instance, leaving, reason)
-  else beginUnload(step, instance, leaving, reason)
+export function giveUp(step: Step, instance: Instance, cause: LeavingCause, reason: string): void {
+  if (instance.state === 'loading') cancelLoad(step, instance, cause, reason)
+  else beginUnload(step, instance, cause, reason)
 }
 
 /** Ends every lease of an instance: its slots are nobody's from here on, and late releases change nothing. */
@@ -86,7 +90,7 @@ export function cutLeases(step: Step, id: string, error: SerializedError): void 
   const slots = instance.slots.map((slot) =>
     slot.lease === undefined ? slot : { chain: [], usedAt: step.at, lease: undefined },
   )
-  step.state = { ...step.state, runs: step.state.runs - instance.leases }
+  step.state.runs = step.state.runs - instance.leases
   setInstance(step, { ...instance, slots, leases: 0, usedAt: step.at })
 }
 
@@ -101,7 +105,7 @@ export function announceRelease(step: Step, instance: Instance, slot: number, le
   })
 }
 
-const REASONS: Record<Leaving, string> = {
+const REASONS: Record<LeavingCause, string> = {
   cancelled: 'nobody waits for it any more',
   evicted: 'another model needs its memory',
   exited: 'its process ended',
@@ -113,6 +117,6 @@ const REASONS: Record<Leaving, string> = {
   withdrawn: 'its model was removed',
 }
 
-export function leavingReason(leaving: Leaving | undefined): string {
-  return REASONS[leaving ?? 'operator']
+export function leavingReason(cause: LeavingCause): string {
+  return REASONS[cause]
 }

@@ -1,7 +1,7 @@
 import { totalOf } from './budget.ts'
 import { evict } from './leave.ts'
 import { hostShort } from './refusals.ts'
-import { findRoom, inTheWay, movable } from './room.ts'
+import { findRoom, inTheWay, isReturning, movable } from './room.ts'
 import { startLoad } from './start-load.ts'
 import type { Instance, ModelState, Ticket } from './state.ts'
 import { changeModel, wake, type Demand, type Shortage, type Step, type Turn } from './step.ts'
@@ -56,9 +56,7 @@ function makeVictims(
 /** R5: a grace for the system to reclaim; it runs only while nothing is on the move that would change the answer. */
 function waitForHost(step: Step, turn: Turn, model: ModelState, ticket: Ticket, shortage: Shortage): Attempt {
   const { limits, instances } = step.state
-  const isMoving = instances.some(
-    (instance) => isComing(instance) || (instance.state === 'unloading' && !instance.stuck),
-  )
+  const isMoving = instances.some((instance) => isComing(instance) || isReturning(instance))
   const since = isMoving ? step.at : (model.shortSince ?? step.at)
   const until = since + limits.memoryGrace
   if (step.at >= until && !isMoving) {

@@ -31,7 +31,7 @@ export function demandFor(model: ModelState, ticket: Ticket | undefined): Demand
 
 /** Bytes that will come back by themselves; stuck unloads are not counted on. */
 export function isReturning(instance: Instance): boolean {
-  return instance.state === 'unloading' && !instance.stuck
+  return instance.state === 'unloading' && instance.leaving?.isStuck !== true
 }
 
 /** The ledger as it will be when all that leaves has left and all older claims are taken (R9). */

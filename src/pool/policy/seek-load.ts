@@ -32,7 +32,7 @@ export function seekLoad(
 
 /** R10: copies of a model there may be at once; those on their way out count until they are gone or hopelessly late. */
 export function mayAdd(state: PoolState, model: ModelState): boolean {
-  const copies = copiesOf(state, model).filter((instance) => !instance.stuck)
+  const copies = copiesOf(state, model).filter((instance) => instance.leaving?.isStuck !== true)
   return copies.length < Math.max(1, model.model.maxInstances)
 }
 

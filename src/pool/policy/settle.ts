@@ -30,7 +30,7 @@ function timeOutTickets(step: Step): void {
       else next = Math.min(next, ticket.deadline)
     }
   }
-  step.state = { ...step.state, ticketDeadline: next }
+  step.state.ticketDeadline = next
   wake(step, next)
 }
 
@@ -41,7 +41,8 @@ function timeOut(step: Step, ticket: Ticket): void {
 }
 
 function leaveNow(step: Step, instance: Instance): void {
-  beginUnload(step, instance, instance.leaving ?? 'operator', leavingReason(instance.leaving))
+  const cause = instance.leaving?.cause ?? 'operator'
+  beginUnload(step, instance, cause, leavingReason(cause))
 }
 
 function meetDeadline(step: Step, instance: Instance): void {
@@ -68,15 +69,17 @@ function giveLoadUp(step: Step, instance: Instance): void {
 
 /** R7: only an operator's unload or a stop comes this far. */
 function cutAndLeave(step: Step, instance: Instance): void {
-  cutLeases(step, instance.id, instance.leaving === 'stop' ? shuttingDown() : runCut(instance.id))
+  cutLeases(step, instance.id, instance.leaving?.cause === 'stop' ? shuttingDown() : runCut(instance.id))
   const idle = findInstance(step.state, instance.id)
   if (idle !== undefined) leaveNow(step, idle)
 }
 
 /** R8: what does not end stays charged, but nobody counts on it any more, and a new copy may be made. */
 function reportStuck(step: Step, instance: Instance): void {
-  changeInstance(step, instance.id, { stuck: true, deadline: undefined })
-  const took = Math.round((step.at - (instance.leavingAt ?? step.at)) / 1000)
+  const since = instance.leaving?.since ?? step.at
+  const leaving = { cause: instance.leaving?.cause ?? 'operator', since, isStuck: true } as const
+  changeInstance(step, instance.id, { leaving, deadline: undefined })
+  const took = Math.round((step.at - since) / 1000)
   const message = `${instance.id} was to be unloaded ${took} s ago and is not gone; its memory stays booked until it is.`
   announce(step, 'warning-raised', { code: 'unload_stuck', message })
 }

@@ -16,7 +16,8 @@ export function startLoad(step: Step, model: ModelState, demand: Demand, reason:
   const { plan, id } = model.model
   const number = step.state.loads + 1
   const instance = newInstance(step, model, demand, `${id}#${number}`)
-  step.state = { ...step.state, loads: number, instances: [...step.state.instances, instance] }
+  step.state.loads = number
+  step.state.instances = [...step.state.instances, instance]
   changeModel(step, id, { loads: model.loads + 1, shortSince: undefined })
   command(step, { type: 'start-load', instance: instance.id, plan })
   const bytes = totalOf(demand)
@@ -38,18 +39,14 @@ function newInstance(step: Step, model: ModelState, demand: Demand, id: string):
     slots: Array.from({ length: plan.slots }, () => slot),
     leases: 0,
     startedAt: step.at,
-    loadedAt: undefined,
     readyAt: undefined,
     usedAt: step.at,
     served: false,
     keepAlive: demand.ticket?.keepAlive ?? keepAlive,
     forced: demand.force,
-    progress: undefined,
-    warmUpStarted: false,
+    coming: { progress: undefined, loadedAt: undefined, isWarmingUp: false },
     deadline: step.at + loadPatience(step, plan.loadBytes),
     leaving: undefined,
-    leavingAt: undefined,
-    stuck: false,
     meanHeld: 0,
   }
 }

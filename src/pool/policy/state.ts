@@ -40,7 +40,7 @@ export interface Slot {
 export type InstanceState = 'loading' | 'warming' | 'ready' | 'draining' | 'unloading'
 
 /** Why an instance is on its way out. */
-export type Leaving =
+export type LeavingCause =
   | 'cancelled' // nobody waits for the load any more
   | 'evicted' // another model needs the memory
   | 'exited' // the worker died
@@ -50,6 +50,21 @@ export type Leaving =
   | 'replaced' // its model was declared with another plan
   | 'stop'
   | 'withdrawn'
+
+export interface Leaving {
+  readonly cause: LeavingCause
+  readonly since: number
+  /** Its unload took too long: it still charges its bytes, but nobody waits for it any more (R8). */
+  readonly isStuck: boolean
+}
+
+export interface Coming {
+  /** 0…1 where the engine reports it. */
+  readonly progress: number | undefined
+  /** When the model was in memory; then it waits for threads and warms up. */
+  readonly loadedAt: number | undefined
+  readonly isWarmingUp: boolean
+}
 
 /** One loaded copy of a model. Failed ones are removed, not kept. */
 export interface Instance extends Holder {
@@ -62,8 +77,6 @@ export interface Instance extends Holder {
   readonly leases: number
   /** When the load began. */
   readonly startedAt: number
-  /** When the model's files were in memory; then it waits for threads and warms up. */
-  readonly loadedAt: number | undefined
   readonly readyAt: number | undefined
   /** Last grant or release; when it became ready before that (F13). */
   readonly usedAt: number
@@ -73,16 +86,12 @@ export interface Instance extends Holder {
   readonly keepAlive: number
   /** Loaded by an operator up to the absolute limit. */
   readonly forced: boolean
-  /** 0…1 where the engine reports it. */
-  readonly progress: number | undefined
-  readonly warmUpStarted: boolean
+  /** How far its load has come; undefined once it is ready. */
+  readonly coming: Coming | undefined
   /** By state: when the load is given up, the leases are cut, the missing exit is reported. */
   readonly deadline: number | undefined
+  /** Draining and unloading: why, and since when. */
   readonly leaving: Leaving | undefined
-  /** When it began to unload. */
-  readonly leavingAt: number | undefined
-  /** Its unload took too long: it still charges its bytes, but nobody waits for it any more. */
-  readonly stuck: boolean
   /** Mean milliseconds that leases were held, for `Retry-After`. */
   readonly meanHeld: number
 }

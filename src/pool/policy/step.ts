@@ -8,9 +8,12 @@ import type { Charges, Holder, Instance, ModelState, PoolState, Slot, Ticket } f
 import { NO_ALARM } from './state.ts'
 import type { Wait } from './wait.ts'
 
+type Draft = { -readonly [Field in keyof PoolState]: PoolState[Field] }
+
 /** One decision in the making. Lives no longer than the call of `decide`; the states it passes through are never changed in place. */
 export interface Step {
-  state: PoolState
+  /** A copy of the state before, changed field by field; all that hangs from it is replaced, never changed. */
+  readonly state: Draft
   readonly at: number
   readonly rules: Rules
   readonly commands: PoolCommand[]
@@ -132,7 +135,7 @@ export function findInstance(state: PoolState, id: string): Instance | undefined
 export function setInstance(step: Step, changed: Instance): void {
   const { instances } = step.state
   const index = instances.findIndex((instance) => instance.id === changed.id)
-  step.state = { ...step.state, instances: instances.with(index, changed) }
+  step.state.instances = instances.with(index, changed)
 }
 
 export function changeInstance(step: Step, id: string, change: Partial<Instance>): Instance | undefined {
@@ -146,13 +149,13 @@ export function changeInstance(step: Step, id: string, change: Partial<Instance>
 /** F18: the one meant and no other. */
 export function removeInstance(step: Step, id: string): void {
   const instances = step.state.instances.filter((instance) => instance.id !== id)
-  step.state = { ...step.state, instances }
+  step.state.instances = instances
 }
 
 export function changeModel(step: Step, id: string, change: Partial<ModelState>): void {
   const model = step.state.models.get(id)
   if (model === undefined) return
-  step.state = { ...step.state, models: new Map(step.state.models).set(id, { ...model, ...change }) }
+  step.state.models = new Map(step.state.models).set(id, { ...model, ...change })
 }
 
 /** Copies of a model made after its present plan, those on their way out included. */
@@ -178,5 +181,5 @@ export function newTurn(): Turn {
 }
 
 export function newStep(state: PoolState, at: number, rules: Rules): Step {
-  return { state, at, rules, commands: [], host: undefined, wantsHost: false, wakeAt: NO_ALARM }
+  return { state: { ...state }, at, rules, commands: [], host: undefined, wantsHost: false, wakeAt: NO_ALARM }
 }

@@ -3,7 +3,7 @@ import type { Step, Turn } from './step.ts'
 
 /** R17: an instance uses its threads while it runs anything or warms up, once however many slots are busy. */
 export function usesThreads(instance: Instance): boolean {
-  return instance.leases > 0 || (instance.state === 'warming' && instance.warmUpStarted)
+  return instance.leases > 0 || (instance.state === 'warming' && instance.coming?.isWarmingUp === true)
 }
 
 export function activeThreads(state: PoolState): number {

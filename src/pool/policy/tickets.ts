@@ -23,7 +23,9 @@ export function enqueue(step: Step, request: TicketRequest): Ticket {
     deadline,
   }
   const ticketDeadline = Math.min(step.state.ticketDeadline, deadline ?? Number.POSITIVE_INFINITY)
-  step.state = { ...step.state, tickets: number, ticketDeadline, queues: appended(step.state.queues, ticket) }
+  step.state.tickets = number
+  step.state.ticketDeadline = ticketDeadline
+  step.state.queues = appended(step.state.queues, ticket)
   return ticket
 }
 
@@ -46,7 +48,7 @@ export function dequeue(step: Step, model: string, id: string): boolean {
     left.length === 0
       ? queues.filter((queue) => queue.model !== model)
       : queues.with(index, { model, tickets: left })
-  step.state = { ...step.state, queues: changed }
+  step.state.queues = changed
   return true
 }
 

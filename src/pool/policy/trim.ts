@@ -35,7 +35,7 @@ export function trim(step: Step): void {
   const victims = step.rules.chooseVictims(candidates, isSoft, remedied) ?? candidates
   for (const victim of victims) dismiss(step, victim)
   const overBudget = isOverBudget(step, step.state.instances)
-  if (overBudget !== step.state.overBudget) step.state = { ...step.state, overBudget }
+  if (overBudget !== step.state.overBudget) step.state.overBudget = overBudget
 }
 
 /** It holds something of what there is too much of. */

@@ -29,7 +29,7 @@ export function ownWait(own: Instance): Wait {
 }
 
 export function loadWait(load: Instance): Wait {
-  return { kind: 'load', instance: load.id, progress: load.progress, since: load.startedAt }
+  return { kind: 'load', instance: load.id, progress: load.coming?.progress, since: load.startedAt }
 }
 
 /** R8: the instances whose bytes, or whose place, must be seen back first. */

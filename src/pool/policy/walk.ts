@@ -24,26 +24,26 @@ export function walk(step: Step): void {
   placeAll(step, turn)
   for (const id of minimums) restoreMinimum(step, turn, id)
   dropUnwantedLoads(step)
-  step.state = { ...step.state, waits: turn.waits }
+  step.state.waits = turn.waits
 }
 
 function forgetWaits(step: Step): void {
-  if (step.state.waits.size > 0) step.state = { ...step.state, waits: NOBODY_WAITS }
+  if (step.state.waits.size > 0) step.state.waits = NOBODY_WAITS
 }
 
 /** R17: warming up uses threads like a run; it comes before runs, for older tickets wait for it. */
 function startWarmUps(step: Step, turn: Turn): void {
   for (const instance of step.state.instances) {
-    if (instance.state !== 'warming' || instance.warmUpStarted) continue
+    if (instance.state !== 'warming' || instance.coming?.isWarmingUp !== false) continue
     if (step.rules.threadsFree(step, turn, instance)) {
-      setInstance(step, { ...instance, warmUpStarted: true })
+      setInstance(step, { ...instance, coming: { ...instance.coming, isWarmingUp: true } })
       command(step, { type: 'start-warm-up', instance: instance.id })
     } else waitForWarmUp(step, turn, instance)
   }
 }
 
 function waitForWarmUp(step: Step, turn: Turn, instance: Instance): void {
-  const since = instance.loadedAt ?? step.at
+  const since = instance.coming?.loadedAt ?? step.at
   const owedAt = since + step.state.limits.swapPatience
   if (step.at < owedAt) wake(step, owedAt)
   else holdForThreads(step, turn, instance.plan.threads, { model: instance.model, since })
