@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { sleep, SystemClock } from '../../src/base/clock.ts'
 import { SupervisedChild } from '../../src/host/child-process.ts'
 import { isAlive } from '../../src/host/process-identity.ts'
+import { endLeftovers } from '../../src/host/worker-records.ts'
 import { groupMembers, processTree } from '../../src/host/process-tree.ts'
 import { collect, createWorkerEngine, load, order, PROGRAMS, workerEntry } from './worker-fixtures.ts'
 
@@ -109,7 +110,10 @@ describe('unload', () => {
 })
 
 describe('no worker survives its server (R15, BR-19)', () => {
-  async function serverWith(options: object): Promise<{ server: SupervisedChild; worker: number }> {
+  async function serverWith(
+    options: object,
+    records = '',
+  ): Promise<{ server: SupervisedChild; worker: number }> {
     const server = new SupervisedChild({
       command: process.execPath,
       args: [
@@ -117,7 +121,7 @@ describe('no worker survives its server (R15, BR-19)', () => {
         'jiti/register',
         join(PROGRAMS, 'dying-server.ts'),
         workerEntry(),
-        '',
+        records,
         JSON.stringify(options),
       ],
       clock,
@@ -149,13 +153,23 @@ describe('no worker survives its server (R15, BR-19)', () => {
     await server.exited
   })
 
-  it('that gets SIGTERM, within 2 s, grandchildren too', async () => {
-    const { server, worker } = await serverWith({ grandchild: true })
-    const members = groupMembers(worker)
-    expect(members).toHaveLength(2)
+  it('that gets SIGTERM, within 2 s', async () => {
+    const { server, worker } = await serverWith({})
     process.kill(server.pid ?? 0, 'SIGTERM')
     expect(await goneAfter(worker)).toBeLessThan(2000)
     await server.exited
+  })
+
+  it('that gets SIGKILL; what the worker had started itself is ended by the next start at the latest (M16)', async () => {
+    const records = await mkdtemp(join(tmpdir(), 'records-'))
+    const { server, worker } = await serverWith({ grandchild: true }, records)
+    expect(groupMembers(worker)).toHaveLength(2)
+    process.kill(server.pid ?? 0, 'SIGKILL')
+    await server.exited
+    await goneAfter(worker)
+    await endLeftovers(records, { clock })
+    expect(groupMembers(worker)).toEqual([])
+    expect(readdirSync(records)).toEqual([])
   })
 
   it('that exits without closing anything, within 2 s', async () => {
