@@ -1,0 +1,35 @@
+import type { GgufFacts } from '../../models/model-facts.ts'
+import type { DeviceOptions } from '../../models/model-spec.ts'
+import type { HostFacts } from '../engine.ts'
+import { computeBytes, contextBytes, type LoadShape } from './footprint.ts'
+
+/** Part of a device's free memory that is left alone: drivers and desktops need it. */
+const USABLE = 0.9
+
+/**
+ * Share of a model's layers that goes on the first GPU: what is asked for, else as many as fit. 0 where there is no GPU, and where
+ * memory is unified (then all is `ram`).
+ */
+export function gpuShareOf(
+  { gpu, gpuLayers }: DeviceOptions,
+  gguf: GgufFacts,
+  shape: LoadShape,
+  host: HostFacts,
+): number {
+  const device = host.memory['gpu:0']
+  if (gpu === false || device === undefined) return 0
+  if (gpuLayers !== undefined) return Math.min(1, gpuLayers / layersOf(gguf))
+  const perLayer = (gguf.tensorBytes + contextBytes(gguf, shape)) / layersOf(gguf)
+  const room = device.available * USABLE - computeBytes(gguf, shape)
+  const layers = Math.min(layersOf(gguf), Math.max(0, Math.floor(room / Math.max(1, perLayer))))
+  return layers / layersOf(gguf)
+}
+
+/** How many layers that share is, the output counted as one. */
+export function layersOnGpu(share: number, gguf: GgufFacts): number {
+  return Math.round(share * layersOf(gguf))
+}
+
+function layersOf({ layers }: GgufFacts): number {
+  return layers + 1
+}

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import type { Clock } from '../../base/clock.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import { ChatTemplate } from '../../templates/chat-template.ts'
+import type { LoadedModel, LoadFailureClass, LoadOptions, LoadPlan } from '../engine.ts'
+import { EmbeddingModel } from './embedding-model.ts'
+import type { LoadShape } from './footprint.ts'
+import { layersOnGpu } from './gpu-layers.ts'
+import type { LlamaContext, LlamaModel } from './llama-module.ts'
+import { claimThreads, type LlamaRuntime } from './llama-runtime.ts'
+import { ModelLifetime } from './model-lifetime.ts'
+import { nodeLlamaCppOptions } from './node-llama-cpp-options.ts'
+import { shapeOfPlan } from './node-llama-cpp-plan.ts'
+import { PrefillPace } from './prefill-pace.ts'
+import { Slot } from './slot.ts'
+import { TextModel } from './text-model.ts'
+import { Vocabulary } from './vocabulary.ts'
+
+/** What is needed to load, and what to say of it. */
+export interface LoadWith extends LoadOptions {
+  runtime: LlamaRuntime
+  /** Of the engine's package: a parked context is read by the same version only. */
+  version: string
+  clock: Clock
+}
+
+/** Loads weights, then makes the contexts. Nothing stays in memory when it fails. */
+export async function loadModel(plan: LoadPlan, using: LoadWith): Promise<LoadedModel> {
+  const { runtime, onProgress } = using
+  requireGpu(plan, runtime)
+  await requireFile(plan)
+  const release = claimThreads(runtime.llama, plan.threads)
+  let model: LlamaModel | undefined
+  try {
+    model = await loadWeights(plan, using)
+    onProgress({ stage: 'preparing' })
+    return plan.facts.purpose === 'embedding'
+      ? await prepareEmbedding(plan, model, release, using)
+      : await prepareText(plan, model, release, using)
+  } catch (error) {
+    await model?.dispose() // Its contexts go with it.
+    release()
+    throw error
+  }
+}
+
+/** @throws model_load_failed when the spec demands a GPU and there is none */
+function requireGpu({ model, spec }: LoadPlan, { llama }: LlamaRuntime): void {
+  const { gpu } = spec.device
+  if (gpu === false || gpu === 'auto' || llama.gpu !== false) return
+  throw failed(
+    'bad_option',
+    `Model "${model}" demands a GPU (device.gpu), and none can be used here; set it to "auto" or false.`,
+  )
+}
+
+/** @throws model_load_failed when the file is gone since it was inspected (BR-26) */
+async function requireFile({ model, facts }: LoadPlan): Promise<void> {
+  try {
+    await stat(facts.path ?? '')
+  } catch {
+    throw failed(
+      'bad_file',
+      `Model "${model}" cannot be loaded: its file is gone. (${facts.path ?? 'no path'})`,
+    )
+  }
+}
+
+function failed(failure: LoadFailureClass, message: string): ModelyardError {
+  return new ModelyardError('model_load_failed', message, { details: { failure, logTail: [] } })
+}
+
+async function loadWeights(plan: LoadPlan, { runtime, signal, onProgress }: LoadWith): Promise<LlamaModel> {
+  const { spec, facts } = plan
+  const options = nodeLlamaCppOptions(spec)
+  onProgress({ stage: 'loading', fraction: 0 })
+  return runtime.llama.loadModel({
+    modelPath: facts.path ?? '',
+    gpuLayers: gpuLayersOf(plan, shapeOfPlan(plan)),
+    useMmap: options.memoryMap ?? true,
+    useMlock: spec.device.memoryLock,
+    checkTensors: options.checkTensors ?? false,
+    loadSignal: signal,
+    onLoadProgress: (fraction) => onProgress({ stage: 'loading', fraction }),
+  })
+}
+
+/** A number where the plan has one; where memory is unified the engine decides, because the plan sees no device. */
+function gpuLayersOf({ spec, facts, footprint }: LoadPlan, { gpuShare }: LoadShape): number | 'auto' {
+  if (spec.device.gpu === false) return 0
+  if (footprint['gpu:0'] === undefined || facts.gguf === undefined) return spec.device.gpuLayers ?? 'auto'
+  return layersOnGpu(gpuShare, facts.gguf)
+}
+
+async function prepareText(
+  plan: LoadPlan,
+  model: LlamaModel,
+  release: () => void,
+  { runtime, signal, version, clock }: LoadWith,
+): Promise<LoadedModel> {
+  const shape = shapeOfPlan(plan)
+  const vocabulary = new Vocabulary(model)
+  const template = templateOf(plan, vocabulary)
+  const context = await createContext(plan, model, shape, signal)
+  const pace = new PrefillPace(shape.batchSize)
+  const slots = Array.from({ length: plan.slots }, () => new Slot(context, pace, clock))
+  const lifetime = lifetimeOf(plan, runtime, clock)
+  const stateIdentity = stateIdentityOf(plan, shape, version)
+  const { module } = runtime
+  return new TextModel({
+    plan,
+    module,
+    model,
+    vocabulary,
+    template,
+    context,
+    slots,
+    lifetime,
+    stateIdentity,
+    release,
+  })
+}
+
+async function createContext(
+  { spec, contextSize, slots, threads }: LoadPlan,
+  model: LlamaModel,
+  { batchSize, flashAttention, kvCacheType }: LoadShape,
+  createSignal: AbortSignal,
+): Promise<LlamaContext> {
+  const { fullWindow = true, lora } = nodeLlamaCppOptions(spec)
+  const type = kvCacheType.toUpperCase()
+  const adapters = lora?.map(({ path, scale = 1 }) => ({ filePath: path, scale }))
+  return model.createContext({
+    contextSize,
+    sequences: slots,
+    threads,
+    batchSize,
+    flashAttention,
+    swaFullCache: fullWindow,
+    experimentalKvCacheKeyType: type,
+    experimentalKvCacheValueType: type,
+    failedCreationRemedy: false,
+    ...(adapters !== undefined && { lora: { adapters } }),
+    createSignal,
+  })
+}
+
+async function prepareEmbedding(
+  plan: LoadPlan,
+  model: LlamaModel,
+  release: () => void,
+  { runtime, signal, clock }: LoadWith,
+): Promise<LoadedModel> {
+  const { threads } = plan
+  // The engine refuses texts as long as the context, so it gets room for one token more.
+  const contextSize = plan.contextSize + 1
+  const context = await model.createEmbeddingContext({
+    contextSize,
+    batchSize: contextSize,
+    threads,
+    createSignal: signal,
+  })
+  const lifetime = lifetimeOf(plan, runtime, clock)
+  return new EmbeddingModel({ plan, model, context, vocabulary: new Vocabulary(model), lifetime, release })
+}
+
+function templateOf({ facts }: LoadPlan, vocabulary: Vocabulary): ChatTemplate {
+  const source = facts.gguf?.chatTemplate
+  const { bosText, eosText, controlTexts, endTexts } = vocabulary
+  return new ChatTemplate({
+    ...(source !== undefined && { source }),
+    ...(bosText !== undefined && { bosToken: bosText }),
+    ...(eosText !== undefined && { eosToken: eosText }),
+    controlTexts,
+    endTexts,
+  })
+}
+
+function lifetimeOf({ model }: LoadPlan, { log }: LlamaRuntime, clock: Clock): ModelLifetime {
+  const { mark } = log
+  return new ModelLifetime(model, clock, () => log.since(mark))
+}
+
+/** All that must be the same for a parked context to mean the same (BR-51). */
+function stateIdentityOf({ facts, slots, spec }: LoadPlan, shape: LoadShape, version: string): string {
+  const { lora = [], fullWindow = true } = nodeLlamaCppOptions(spec)
+  const { kvCacheType, flashAttention } = shape
+  const parts = [version, facts.contentId, kvCacheType, flashAttention, fullWindow, slots, lora]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}

@@ -1,0 +1,42 @@
+import { list, object } from '../../base/compound-shapes.ts'
+import { choice, filePath, flag, number } from '../../base/scalar-shapes.ts'
+import { described, readShape, type Shape } from '../../base/shape.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+
+/** Options of a model that only this engine knows (E8). */
+export interface NodeLlamaCppOptions {
+  /** Tokens evaluated at once. Default 256 on a CPU, 512 on a GPU; larger ones cost memory. */
+  batchSize?: number
+  /** Default `auto`. */
+  flashAttention?: boolean | 'auto'
+  /** Precision of the KV cache. `q8_0` needs half the memory and flash attention. Default `f16`. */
+  kvCacheType?: 'f32' | 'f16' | 'q8_0'
+  /** The whole context for layers with a sliding window, so that any beginning can be kept. Default true. */
+  fullWindow?: boolean
+  /** Maps the weights from their file, so that several processes share them. Default true. */
+  memoryMap?: boolean
+  /** Reads all weights once at load to find NaN in them. Default false. */
+  checkTensors?: boolean
+  /** Adapters for the whole instance. */
+  lora?: { path: string; scale?: number }[]
+}
+
+const adapter = object({ path: filePath(), scale: number() }, { required: ['path'] })
+
+export const nodeLlamaCppOptionsShape: Shape<NodeLlamaCppOptions> = object({
+  batchSize: described(number({ min: 8, max: 8192, whole: true }), 'Tokens evaluated at once', 256),
+  flashAttention: described(choice<boolean | 'auto'>(true, false, 'auto'), 'Flash attention', 'auto'),
+  kvCacheType: described(choice('f32', 'f16', 'q8_0'), 'Precision of the KV cache', 'f16'),
+  fullWindow: described(flag(), 'The whole context for layers with a sliding window', true),
+  memoryMap: described(flag(), 'Map the weights from their file', true),
+  checkTensors: described(flag(), 'Look for NaN in the weights at load', false),
+  lora: described(list(adapter as Shape<{ path: string; scale?: number }>), 'LoRA adapters'),
+}) as Shape<NodeLlamaCppOptions>
+
+/** @throws ModelyardError `config_invalid` naming the model and the option */
+export function nodeLlamaCppOptions(spec: ModelSpec): NodeLlamaCppOptions {
+  return readShape(nodeLlamaCppOptionsShape, spec.engineOptions, {
+    directory: '.',
+    what: `model "${spec.id}" (engine "node-llama-cpp")`,
+  })
+}

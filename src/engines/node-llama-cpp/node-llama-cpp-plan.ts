@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto'
+import { formatBytes } from '../../base/bytes.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import type { TaskKind } from '../../tasks/task.ts'
+import type { EngineCapabilities, HostFacts, LoadPlan, SharedWeights } from '../engine.ts'
+import { footprintOf, kvBytesPerToken, type LoadShape } from './footprint.ts'
+import { gpuShareOf } from './gpu-layers.ts'
+import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'
+
+export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
+  tasks: ['chat', 'completion', 'embedding'],
+  tools: false,
+  structuredOutput: false,
+  logprobs: true,
+  reasoning: false,
+  images: false,
+  audio: false,
+  prefill: true,
+  infill: true,
+  tokenInput: true,
+  echo: true,
+  logitBias: true,
+  grammar: false,
+}
+
+const DEFAULT_CONTEXT = 8192
+/** More than any use of a model beyond what it was trained for. */
+const MOST_TIMES_TRAINED = 8
+/** llama.cpp keeps a record for every cell, and counts them in 32 bits; far below that it eats memory without an error. */
+const MOST_CELLS = 2 ** 27
+const MOST_SLOTS = 256
+
+/** What a load with these options needs and can do; pure. @throws ModelyardError `unsupported`, `model_file_invalid`, `config_invalid` */
+export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
+  const gguf = requireGguf(spec, facts)
+  const options = nodeLlamaCppOptions(spec)
+  const shape = loadShape(spec, facts, gguf, host, options)
+  requireSane(spec, gguf, shape)
+  const threads = threadsOf(spec, host)
+  const shared = sharedWeights(spec, facts, gguf, shape, options)
+  return {
+    engine: 'node-llama-cpp',
+    model: spec.id,
+    key: planKey([facts.contentId, shape, threads, options, spec.device.gpu, spec.device.memoryLock]),
+    contextSize: shape.contextSize,
+    slots: shape.slots,
+    threads,
+    footprint: footprintOf(gguf, shape),
+    ...(shared !== undefined && { sharedWeights: shared }),
+    loadBytes: gguf.tensorBytes,
+    capabilities: { ...NODE_LLAMA_CPP_CAPABILITIES, tasks: tasksOf(facts) },
+    spec,
+    facts,
+  }
+}
+
+function planKey(parts: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(['node-llama-cpp', parts]))
+    .digest('hex')
+}
+
+function requireGguf({ id }: ModelSpec, facts: ModelFacts): GgufFacts {
+  if (facts.gguf === undefined || facts.path === undefined) {
+    throw new ModelyardError(
+      'unsupported',
+      `Model "${id}" has no GGUF file; node-llama-cpp runs nothing else.`,
+    )
+  }
+  if (facts.purpose === 'rerank') {
+    throw new ModelyardError(
+      'unsupported',
+      `Model "${id}" is a reranker; node-llama-cpp does not run them yet.`,
+    )
+  }
+  if (facts.gguf.vocabularySize === 0) {
+    throw new ModelyardError('model_file_invalid', `Model "${id}" has no tokenizer in its file.`)
+  }
+  return facts.gguf
+}
+
+function tasksOf({ purpose }: ModelFacts): TaskKind[] {
+  return purpose === 'embedding' ? ['embedding'] : ['chat', 'completion']
+}
+
+function threadsOf({ device }: ModelSpec, { cores }: HostFacts): number {
+  return Math.max(1, Math.min(device.threads ?? cores - 1, cores))
+}
+
+function loadShape(
+  spec: ModelSpec,
+  facts: ModelFacts,
+  gguf: GgufFacts,
+  host: HostFacts,
+  options: NodeLlamaCppOptions,
+): LoadShape {
+  const embedding = facts.purpose === 'embedding'
+  const contextSize = spec.context ?? Math.min(gguf.contextLength, DEFAULT_CONTEXT)
+  const onGpu = spec.device.gpu !== false && host.memory['gpu:0'] !== undefined
+  const shape: LoadShape = {
+    contextSize,
+    slots: embedding ? 1 : spec.slots,
+    batchSize: batchSizeOf(embedding, onGpu, contextSize, options),
+    kvCacheType: options.kvCacheType ?? 'f16',
+    flashAttention: options.flashAttention ?? 'auto',
+    gpuShare: 0,
+  }
+  return { ...shape, gpuShare: gpuShareOf(spec.device, gguf, shape, host) }
+}
+
+/** A text that is embedded is evaluated in one batch: attention that looks both ways, and pooling, need it whole. */
+function batchSizeOf(
+  embedding: boolean,
+  onGpu: boolean,
+  contextSize: number,
+  { batchSize }: NodeLlamaCppOptions,
+): number {
+  return embedding ? contextSize : Math.min(batchSize ?? (onGpu ? 512 : 256), contextSize)
+}
+
+/** What the engine is told of a plan, found again from the plan alone: it may have crossed to another process. */
+export function shapeOfPlan({ contextSize, slots, spec, facts, footprint }: LoadPlan): LoadShape {
+  const options = nodeLlamaCppOptions(spec)
+  const gpu = footprint['gpu:0']
+  const weights = (footprint.ram?.weights ?? 0) + (gpu?.weights ?? 0)
+  return {
+    contextSize,
+    slots,
+    batchSize: batchSizeOf(facts.purpose === 'embedding', gpu !== undefined, contextSize, options),
+    kvCacheType: options.kvCacheType ?? 'f16',
+    flashAttention: options.flashAttention ?? 'auto',
+    gpuShare: gpu === undefined ? 0 : gpu.weights / Math.max(1, weights),
+  }
+}
+
+/** Contexts that would eat memory without an error are refused, with the numbers. @throws config_invalid */
+function requireSane(spec: ModelSpec, gguf: GgufFacts, shape: LoadShape): void {
+  const { contextSize, slots } = shape
+  const most = Math.max(gguf.contextLength * MOST_TIMES_TRAINED, DEFAULT_CONTEXT)
+  if (!Number.isInteger(contextSize) || contextSize < 1 || contextSize > most) {
+    refuse(
+      `Model "${spec.id}": context must be from 1 to ${most} tokens (it was trained for ${gguf.contextLength}), not ${contextSize}.`,
+    )
+  }
+  if (!Number.isInteger(slots) || slots < 1 || slots > MOST_SLOTS) {
+    refuse(`Model "${spec.id}": slots must be from 1 to ${MOST_SLOTS}, not ${slots}.`)
+  }
+  if (contextSize * slots > MOST_CELLS) {
+    const bytes = contextSize * slots * kvBytesPerToken(gguf, shape.kvCacheType)
+    refuse(
+      `Model "${spec.id}": ${slots} slots of ${contextSize} tokens are ${contextSize * slots} cells and ${formatBytes(bytes)}; at most ${MOST_CELLS} cells are possible.`,
+    )
+  }
+}
+
+function refuse(message: string): never {
+  throw new ModelyardError('config_invalid', message, { details: { param: 'context' } })
+}
+
+/** Mapped pages are shared by all processes that load this file; what lies on a GPU or was repacked is not. */
+function sharedWeights(
+  spec: ModelSpec,
+  facts: ModelFacts,
+  gguf: GgufFacts,
+  shape: LoadShape,
+  options: NodeLlamaCppOptions,
+): SharedWeights | undefined {
+  if (options.memoryMap === false || spec.device.memoryLock) return undefined
+  const bytes = Math.round(gguf.tensorBytes * (1 - shape.gpuShare))
+  return bytes === 0 ? undefined : { key: facts.contentId, domain: 'ram', bytes }
+}

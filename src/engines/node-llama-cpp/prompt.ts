@@ -1,0 +1,85 @@
+import { ModelyardError } from '../../base/errors.ts'
+import type { ChatTask } from '../../tasks/chat-task.ts'
+import type { CompletionTask } from '../../tasks/completion-task.ts'
+import type { ChatTemplate } from '../../templates/chat-template.ts'
+import type { LoadPlan } from '../engine.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** What the model reads before it writes. */
+export interface Prompt {
+  tokens: number[]
+  /** Stop strings that the template needs beside the task's. */
+  stops: readonly string[]
+  /** Text that the answer begins with. */
+  echo?: string
+}
+
+/** What prompts are made with; one for a loaded model. */
+export interface PromptMaker {
+  plan: LoadPlan
+  vocabulary: Vocabulary
+  template: ChatTemplate
+}
+
+/** @throws ModelyardError `invalid_request`, `unsupported` */
+export function promptOf(task: ChatTask | CompletionTask, maker: PromptMaker): Prompt {
+  return task.kind === 'chat' ? chatPrompt(task, maker) : completionPrompt(task, maker.vocabulary)
+}
+
+function chatPrompt(task: ChatTask, { plan, vocabulary, template }: PromptMaker): Prompt {
+  const { messages, tools, toolChoice, reasoning, templateOptions } = task
+  const { system } = plan.spec
+  const pieces = template.render({
+    messages,
+    ...(tools !== undefined && toolChoice !== 'none' && { tools }),
+    ...(system !== undefined && { system }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(templateOptions !== undefined && { templateOptions }),
+  })
+  return { tokens: vocabulary.tokenizePrompt(pieces), stops: template.stops }
+}
+
+/**
+ * A prompt that its sender rendered himself: control tokens in it are meant as such, as in every other server; only the texts around
+ * a gap are nothing but text.
+ */
+function completionPrompt(task: CompletionTask, vocabulary: Vocabulary): Prompt {
+  const { prompt, suffix, echo = false } = task
+  if (typeof prompt !== 'string') {
+    vocabulary.requireTokens(prompt, 'prompt')
+    if (suffix !== undefined) throw noSuffix()
+    const text = Buffer.concat(prompt.map((token) => vocabulary.bytesOf(token))).toString('utf8')
+    return finished([...prompt], vocabulary, echo ? text : undefined)
+  }
+  const tokens =
+    suffix === undefined ? vocabulary.tokenizePrompt([prompt]) : vocabulary.infillPrompt(prompt, suffix)
+  return finished(tokens, vocabulary, echo ? prompt : undefined)
+}
+
+function noSuffix(): ModelyardError {
+  const message = 'A prompt of token ids cannot have a suffix; send both as text.'
+  return new ModelyardError('invalid_request', message, { details: { param: 'suffix' } })
+}
+
+function finished(tokens: number[], vocabulary: Vocabulary, echo: string | undefined): Prompt {
+  const begun = tokens.length > 0 ? tokens : vocabulary.emptyPrompt()
+  if (begun.length === 0) {
+    throw new ModelyardError(
+      'invalid_request',
+      'The prompt is empty and this model has no token to begin with.',
+      {
+        details: { param: 'prompt' },
+      },
+    )
+  }
+  return { tokens: begun, stops: [], ...(echo !== undefined && { echo }) }
+}
+
+/** The prompt must leave room for one token (BR-07). @throws context_length_exceeded with both numbers */
+export function requireRoom(promptTokens: number, contextSize: number): void {
+  if (promptTokens < contextSize) return
+  const message =
+    `The maximum context length is ${contextSize} tokens, prompt and answer together, but the prompt alone has ${promptTokens}; ` +
+    'shorten it, or load the model with a larger context.'
+  throw new ModelyardError('context_length_exceeded', message, { details: { promptTokens, contextSize } })
+}

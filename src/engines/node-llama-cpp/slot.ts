@@ -1,0 +1,91 @@
+import type { Clock } from '../../base/clock.ts'
+import type { LlamaContext, LlamaSequence } from './llama-module.ts'
+import type { PrefillPace } from './prefill-pace.ts'
+import { WorkQueue } from './work-queue.ts'
+
+/** Asked between two native steps: the work is wanted no longer. */
+export type Stopped = () => boolean
+
+/**
+ * One sequence of the context, kept for the life of the model. Its tokens as the engine confirms them are the only identity of what
+ * is in it (F11): nothing here remembers texts.
+ */
+export class Slot {
+  readonly #context: LlamaContext
+  readonly #pace: PrefillPace
+  readonly #clock: Clock
+  #sequence: LlamaSequence
+  #broken = false
+
+  /** All that is done with the slot: a run that was given up may have a native step to finish before the next can begin. */
+  readonly work: WorkQueue = new WorkQueue()
+
+  constructor(context: LlamaContext, pace: PrefillPace, clock: Clock) {
+    this.#context = context
+    this.#pace = pace
+    this.#clock = clock
+    this.#sequence = context.getSequence()
+  }
+
+  get sequence(): LlamaSequence {
+    return this.#sequence
+  }
+
+  /** Tokens it holds. */
+  get tokens(): number {
+    return this.#broken ? 0 : this.#sequence.nextTokenIndex
+  }
+
+  /** What the slot holds is not certain any more: it is thrown away before the next work. */
+  markBroken(): void {
+    this.#broken = true
+  }
+
+  /**
+   * Erases everything that does not agree with the prompt; the last token always goes, because it has to be evaluated for the first
+   * of the answer. With `keptPrefix` 0 everything goes (R3, F1). @returns tokens kept
+   */
+  async keep(prompt: readonly number[], keptPrefix: number): Promise<number> {
+    if (keptPrefix === 0 || this.#broken) return this.clear()
+    const sequence = this.#sequence
+    const agreeing = sequence.compareContextTokens(prompt).firstDifferentIndex
+    const kept = Math.min(agreeing, prompt.length - 1)
+    if (kept >= sequence.nextTokenIndex) return kept
+    // Some kinds of cache cannot forget their end: the engine would evaluate the beginning again in one go, deaf to aborts.
+    const costly = sequence.needsCheckpoints && sequence.getRestoreToPrefixIndexEvaluationSize(kept - 1) > 0
+    if (kept <= 0 || costly) return this.clear()
+    await sequence.eraseContextTokenRanges([{ start: kept, end: sequence.nextTokenIndex }])
+    return sequence.nextTokenIndex
+  }
+
+  /** Erases everything. @returns tokens kept, so none */
+  async clear(): Promise<0> {
+    if (!this.#broken) await this.#sequence.clearHistory()
+    else await this.#renew()
+    return 0
+  }
+
+  /** Evaluates the prompt in pieces, all but the last, which generation begins with. @returns that last piece */
+  async prefill(prompt: readonly number[], stopped: Stopped, moved: () => void): Promise<number[]> {
+    this.#pace.enter()
+    try {
+      for (;;) {
+        const done = this.#sequence.nextTokenIndex
+        const piece = this.#pace.piece
+        if (stopped() || prompt.length - done <= piece) return prompt.slice(done)
+        const begun = this.#clock.now()
+        await this.#sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(done, done + piece))
+        this.#pace.record(piece, this.#clock.now() - begun)
+        moved()
+      }
+    } finally {
+      this.#pace.leave()
+    }
+  }
+
+  async #renew(): Promise<void> {
+    await this.#sequence.dispose()
+    this.#sequence = this.#context.getSequence()
+    this.#broken = false
+  }
+}

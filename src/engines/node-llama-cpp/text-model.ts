@@ -1,0 +1,134 @@
+import { ModelyardError } from '../../base/errors.ts'
+import type { MeasuredFootprint } from '../../host/memory.ts'
+import type { PartStream } from '../../tasks/part.ts'
+import type { Task } from '../../tasks/task.ts'
+import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import type { LlamaContext } from './llama-module.ts'
+import { ownMemory } from './own-memory.ts'
+import { promptOf } from './prompt.ts'
+import { isSealedFor, sealSlotFile } from './slot-file.ts'
+import type { Slot } from './slot.ts'
+import { requireText, runText, type TextHost } from './text-run.ts'
+
+const WARM_UP = { temperature: 0, topK: 1, topP: 1, minP: 0, seed: 0, yieldEogToken: true }
+/** Enough to see how fast prompts are evaluated. */
+const WARM_UP_TOKENS = 24
+
+export interface TextModelParts extends TextHost {
+  context: LlamaContext
+  slots: readonly Slot[]
+  /** Engine version and all else that decides whether a parked context can be read back. */
+  stateIdentity: string
+  release: () => void
+}
+
+/** A model that writes: one context with a sequence for each slot. */
+export class TextModel implements LoadedModel {
+  readonly #parts: TextModelParts
+  lastProgress?: number
+
+  constructor(parts: TextModelParts) {
+    this.#parts = parts
+    parts.lifetime.watch((now) => {
+      this.lastProgress = now
+    })
+  }
+
+  get plan(): LoadPlan {
+    return this.#parts.plan
+  }
+
+  get exited(): Promise<ExitReport> {
+    return this.#parts.lifetime.exited
+  }
+
+  run(task: Task, options: RunOptions): PartStream {
+    return runText(task, options, this.#slot(options.slot), this.#parts)
+  }
+
+  async countTokens(task: Task): Promise<number> {
+    this.#parts.lifetime.check()
+    return promptOf(requireText(task, this.plan), this.#parts).tokens.length
+  }
+
+  /** One real token after a prompt long enough to measure by; nothing of it stays. */
+  async warmUp(signal: AbortSignal): Promise<void> {
+    this.#parts.lifetime.check()
+    const slot = this.#slot(0)
+    const { vocabulary, lifetime } = this.#parts
+    const prompt = vocabulary.tokenizePrompt(['1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20'])
+    const length = Math.min(WARM_UP_TOKENS, this.plan.contextSize - 1)
+    await slot.work.add(async () => {
+      await slot.clear()
+      const rest = await slot.prefill(
+        prompt.slice(0, length),
+        () => signal.aborted,
+        () => lifetime.moved(),
+      )
+      if (signal.aborted) return
+      const steps = slot.sequence.evaluateWithMetadata(rest, {}, WARM_UP)
+      await steps.next()
+      await steps.return()
+      await slot.clear()
+      lifetime.moved()
+    })
+    signal.throwIfAborted()
+  }
+
+  async memory(): Promise<MeasuredFootprint> {
+    return ownMemory()
+  }
+
+  async ping(): Promise<void> {
+    this.#parts.lifetime.check()
+  }
+
+  async saveSlot(index: number, path: string): Promise<{ tokens: number; bytes: number }> {
+    this.#parts.lifetime.check()
+    const slot = this.#slot(index)
+    return slot.work.add(async () => {
+      const { tokens } = slot
+      if (tokens === 0)
+        throw new ModelyardError('invalid_request', `Slot ${index} is empty; there is nothing to save.`)
+      await slot.sequence.saveStateToFile(path)
+      return { tokens, bytes: await sealSlotFile(path, this.#parts.stateIdentity) }
+    })
+  }
+
+  /** The slot is empty when it did not work. */
+  async restoreSlot(index: number, path: string): Promise<boolean> {
+    this.#parts.lifetime.check()
+    const slot = this.#slot(index)
+    return slot.work.add(async () => {
+      await slot.clear()
+      if (!(await isSealedFor(path, this.#parts.stateIdentity))) return false
+      try {
+        await slot.sequence.loadStateFromFile(path, { acceptRisk: true })
+        return true
+      } catch {
+        slot.markBroken()
+        return false
+      }
+    })
+  }
+
+  async unload(): Promise<void> {
+    const { lifetime, slots, context, model, release } = this.#parts
+    await lifetime.unload(
+      async () => {
+        await Promise.all(slots.map(async ({ work }) => work.idle()))
+      },
+      async () => {
+        await context.dispose()
+        await model.dispose()
+        release()
+      },
+    )
+  }
+
+  #slot(index: number): Slot {
+    const slot = this.#parts.slots[index]
+    if (slot !== undefined) return slot
+    throw new ModelyardError('internal', `Model "${this.plan.model}" has no slot ${index}.`)
+  }
+}

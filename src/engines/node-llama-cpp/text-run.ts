@@ -1,0 +1,194 @@
+import { ModelyardError, toModelyardError } from '../../base/errors.ts'
+import type { ChatTask } from '../../tasks/chat-task.ts'
+import type { CompletionTask } from '../../tasks/completion-task.ts'
+import type { FinishReason, PartStream, Result, TokenLogprob } from '../../tasks/part.ts'
+import type { Task } from '../../tasks/task.ts'
+import type { LoadPlan, RunOptions } from '../engine.ts'
+import { AnswerText } from './answer-text.ts'
+import type { LlamaModel, LlamaModule, LlamaStep } from './llama-module.ts'
+import { tokenLogprob } from './log-probability.ts'
+import type { ModelLifetime } from './model-lifetime.ts'
+import { PartChannel, readParts } from './part-channel.ts'
+import { promptOf, requireRoom, type Prompt, type PromptMaker } from './prompt.ts'
+import { evaluateOptions, resolveSampling } from './sampling-options.ts'
+import type { Slot } from './slot.ts'
+import { tokenBiasOf } from './token-bias.ts'
+import { WeightedChoice } from './weighted-choice.ts'
+
+type TextTask = ChatTask | CompletionTask
+
+/** What a run needs of the model it runs on. */
+export interface TextHost extends PromptMaker {
+  module: LlamaModule
+  model: LlamaModel
+  lifetime: ModelLifetime
+}
+
+/** Runs a task on a slot. All that could refuse it is checked before the slot is touched. */
+export async function* runText(task: Task, options: RunOptions, slot: Slot, host: TextHost): PartStream {
+  host.lifetime.check()
+  options.signal.throwIfAborted()
+  const run = new TextRun(requireText(task, host.plan), options, slot, host)
+  const channel = new PartChannel()
+  host.lifetime.begin(channel)
+  // Not awaited: after an abort the slot has a native step to finish, and its next work waits for that.
+  void slot.work.add(async () => run.perform(channel))
+  return yield* readParts(channel, options.signal)
+}
+
+/** @throws unsupported for a kind of task that gives no text */
+export function requireText(task: Task, { model }: LoadPlan): TextTask {
+  if (task.kind !== 'embedding') return task
+  throw new ModelyardError('unsupported', `Model "${model}" writes text; it does not make embeddings.`, {
+    details: { param: 'model', task: task.kind },
+  })
+}
+
+class TextRun {
+  readonly #task: TextTask
+  readonly #options: RunOptions
+  readonly #slot: Slot
+  readonly #host: TextHost
+  readonly #prompt: Prompt
+  readonly #maxTokens: number
+  readonly #evaluate: ReturnType<typeof evaluateOptions>
+  readonly #choice: WeightedChoice | undefined
+  readonly #answer: number[] = []
+  readonly #text: AnswerText
+  #cached = 0
+  #begun = 0
+  #answering = 0
+
+  constructor(task: TextTask, options: RunOptions, slot: Slot, host: TextHost) {
+    const { plan, model, module, vocabulary } = host
+    this.#task = task
+    this.#options = options
+    this.#slot = slot
+    this.#host = host
+    this.#prompt = promptOf(task, host)
+    const { tokens, stops } = this.#prompt
+    requireRoom(tokens.length, plan.contextSize)
+    const room = plan.contextSize - tokens.length
+    this.#maxTokens = Math.min(task.maxTokens ?? plan.spec.defaults.maxTokens ?? room, room)
+    const sampling = resolveSampling(task.sampling, plan.spec.defaults)
+    const bias = tokenBiasOf(task.sampling.logitBias, module, model, vocabulary)
+    const penalized = { prompt: tokens, answer: this.#answer, contextSize: plan.contextSize }
+    this.#evaluate = evaluateOptions(sampling, penalized, bias)
+    this.#choice = task.topLogprobs === undefined ? undefined : new WeightedChoice(sampling)
+    this.#text = new AnswerText(vocabulary, [...task.stop, ...stops])
+  }
+
+  /** Never rejects: whatever happens reaches the reader through the channel. */
+  async perform(channel: PartChannel): Promise<void> {
+    try {
+      if (!channel.closed) channel.end(await this.#answerOn(channel))
+    } catch (error) {
+      this.#slot.markBroken()
+      channel.fail(engineFailure(error))
+    } finally {
+      this.#host.lifetime.finish(channel)
+    }
+  }
+
+  async #answerOn(channel: PartChannel): Promise<Result> {
+    const { clock } = this.#host.lifetime
+    this.#begun = clock.now()
+    this.#cached = await this.#slot.keep(this.#prompt.tokens, this.#options.keptPrefix)
+    if (this.#maxTokens === 0) {
+      await this.#start(channel)
+      return this.#result('length')
+    }
+    const stopped = (): boolean => channel.closed
+    const rest = await this.#slot.prefill(this.#prompt.tokens, stopped, () => this.#host.lifetime.moved())
+    if (channel.closed) return this.#result('abort')
+    return this.#result(await this.#generate(rest, channel))
+  }
+
+  async #start(channel: PartChannel): Promise<void> {
+    this.#answering = this.#host.lifetime.clock.now()
+    const promptTokens = this.#prompt.tokens.length
+    await channel.put({ type: 'started', promptTokens, cachedTokens: this.#cached })
+    const { echo } = this.#prompt
+    if (echo !== undefined && echo !== '') await channel.put({ type: 'text', text: echo })
+  }
+
+  async #generate(rest: readonly number[], channel: PartChannel): Promise<FinishReason> {
+    const sequence = this.#slot.sequence
+    const probabilities = this.#choice !== undefined
+    const steps = sequence.evaluateWithMetadata(
+      rest,
+      { probabilities },
+      probabilities ? { ...this.#evaluate, temperature: 0, yieldEogToken: true } : this.#evaluate,
+    )
+    try {
+      let step = await steps.next()
+      if (sequence.needsCheckpoints) await sequence.takeCheckpoint()
+      await this.#start(channel)
+      while (step.done !== true && !channel.closed) {
+        const token = this.#chosen(step.value)
+        const ended = await this.#take(token, step.value, channel)
+        if (ended !== undefined) return ended
+        step = await steps.next(token)
+      }
+      await this.#flush(channel)
+      return 'stop'
+    } finally {
+      await steps.return()
+    }
+  }
+
+  #chosen({ token, probabilities }: LlamaStep): number {
+    return this.#choice === undefined || probabilities === undefined
+      ? token
+      : this.#choice.pick(probabilities)
+  }
+
+  /** @returns why the answer ends with this token, if it does */
+  async #take(token: number, step: LlamaStep, channel: PartChannel): Promise<FinishReason | undefined> {
+    this.#host.lifetime.moved()
+    if (this.#choice !== undefined && this.#host.model.isEogToken(token)) {
+      await this.#flush(channel)
+      return 'stop'
+    }
+    this.#answer.push(token)
+    const part = this.#text.add(token, this.#logprob(token, step))
+    if (part !== undefined) await channel.put(part)
+    if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
+    if (this.#answer.length < this.#maxTokens) return undefined
+    await this.#flush(channel)
+    return 'length'
+  }
+
+  #logprob(token: number, { probabilities }: LlamaStep): TokenLogprob | undefined {
+    const { topLogprobs } = this.#task
+    if (topLogprobs === undefined || probabilities === undefined) return undefined
+    return tokenLogprob(token, probabilities, topLogprobs, this.#host.vocabulary)
+  }
+
+  async #flush(channel: PartChannel): Promise<void> {
+    const part = this.#text.end()
+    if (part !== undefined) await channel.put(part)
+  }
+
+  #result(finishReason: FinishReason): Result {
+    const { clock } = this.#host.lifetime
+    const stopSequence = this.#text.stoppedBy
+    return {
+      finishReason,
+      ...(stopSequence !== undefined && { stopSequence }),
+      usage: {
+        promptTokens: this.#prompt.tokens.length,
+        cachedTokens: this.#cached,
+        completionTokens: this.#answer.length,
+        reasoningTokens: 0,
+      },
+      timings: { prefill: this.#answering - this.#begun, decode: clock.now() - this.#answering },
+    }
+  }
+}
+
+function engineFailure(error: unknown): ModelyardError {
+  const { code, message, details } = toModelyardError(error, 'engine_failed')
+  if (code !== 'engine_failed') return error as ModelyardError
+  return new ModelyardError('engine_failed', `The engine failed: ${message}`, { details, cause: error })
+}
