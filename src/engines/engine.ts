@@ -145,6 +145,8 @@ export interface Engine {
   detect(): Promise<Availability>
   /** Pure. @throws ModelyardError `unsupported`, `config_invalid` for what this engine cannot load */
   plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan
+  /** Imports what is heavy ahead of a load, so that a spare worker is ready (R18). Not awaited; a failure is told by the load. */
+  prepare?(): Promise<void>
   /** @throws ModelyardError `model_load_failed` (details.failure), `engine_missing`, `aborted`; nothing stays in memory then */
   load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel>
 }
