@@ -2,7 +2,7 @@
 // Static imports stay few and small: a cold worker's start is part of the first token's time.
 import { pathToFileURL } from 'node:url'
 import { SystemClock } from '../../base/clock.ts'
-import type { Engine, LoadPlan } from '../engine.ts'
+import type { Engine, LoadPlan, LoadProgress } from '../engine.ts'
 import { HostedModel } from './hosted-model.ts'
 import { plainError } from './plain-error.ts'
 import type { FromWorker, ToWorker } from './protocol.ts'
@@ -46,6 +46,18 @@ async function construct(name: string, options: EngineOptions): Promise<Engine> 
   return make(options)
 }
 
+let toldFraction = 0
+
+/** Engines report each tensor: what moved less than a hundredth is not worth a message. The server knows that we started. */
+function sendProgress(progress: LoadProgress): void {
+  if (progress.stage === 'starting') return
+  if (progress.stage === 'loading') {
+    if (progress.fraction < 1 && Math.abs(progress.fraction - toldFraction) < 0.01) return
+    toldFraction = progress.fraction
+  }
+  send({ type: 'progress', progress })
+}
+
 async function load(plan: LoadPlan): Promise<void> {
   try {
     if (engine === undefined) throw new Error('A model was to be loaded before an engine was named.')
@@ -53,7 +65,7 @@ async function load(plan: LoadPlan): Promise<void> {
       await engine
     ).load(plan, {
       signal: loading.signal,
-      onProgress: (progress) => send({ type: 'progress', progress }),
+      onProgress: sendProgress,
     })
     void model.exited.then(({ expected }) => expected || process.exit(1))
     hosted = new HostedModel(model, send, clock)
@@ -72,7 +84,8 @@ async function unload(): Promise<void> {
 function receive(message: ToWorker): void {
   if (message.type === 'construct') {
     engine = construct(message.engine, message.options)
-    engine.then(() => send({ type: 'constructed' })).catch(() => undefined) // The load reports it.
+    // Whatever fails here, the load will say.
+    engine.then((made) => made.prepare?.()).catch(() => undefined)
   } else if (message.type === 'load') void load(message.plan)
   else if (message.type === 'unload') void unload()
   else if (message.type === 'ping') answerPing(message.id)

@@ -23,7 +23,6 @@ export type ToWorker =
   | { type: 'unload' }
 
 export type FromWorker =
-  | { type: 'constructed' }
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded'; parks: boolean }
   | { type: 'load-failed'; error: SerializedError }
