@@ -30,5 +30,5 @@ export interface CommandContext {
   openYard(options: YardOptionsOfCommand, models?: readonly string[]): Promise<YardClient>
 }
 
-/** What a command's file exports. Nothing returned means 0. */
+/** What a command comes to. Nothing returned means 0, or the code of the signal that ended it early. */
 export type CommandResult = Promise<ExitCode | void>

@@ -1,7 +1,7 @@
 import { SystemClock } from '../base/clock.ts'
 import { yardDirectories } from '../config/directories.ts'
 import type { CommandContext } from './command-context.ts'
-import type { ExitCode } from './exit-codes.ts'
+import { EXIT, type ExitCode } from './exit-codes.ts'
 import { Interrupts } from './interrupts.ts'
 import { openYard } from './open-yard.ts'
 import { Output } from './output.ts'
@@ -24,22 +24,19 @@ export async function runCommandLine(words: readonly string[]): Promise<never> {
     signal: interrupts.signal,
     openYard: (options, models) => openYard(context, options, models),
   }
-  const code = await runProgram(context, words).catch((error: unknown) => fail(error, err, words, interrupts))
+  const code = await runProgram(context, words).catch((error: unknown) => fail(error, err, words))
   await Promise.all([out.flush(), err.flush()])
-  process.exit(code)
+  // A command that an interrupt ended early says so, whatever it made of it.
+  process.exit(
+    code === EXIT.interrupted ? (interrupts.exitCode ?? code) : (code ?? interrupts.exitCode ?? EXIT.ok),
+  )
 }
 
-async function fail(
-  error: unknown,
-  err: Output,
-  words: readonly string[],
-  interrupts: Interrupts,
-): Promise<ExitCode> {
-  const code = await reportError(error, err, {
+async function fail(error: unknown, err: Output, words: readonly string[]): Promise<ExitCode> {
+  return await reportError(error, err, {
     json: words.includes('--json'),
     verbose: words.includes('--verbose'),
   })
-  return interrupts.exitCode ?? code
 }
 
 const channel = new MessageChannel()

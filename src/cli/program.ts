@@ -2,15 +2,18 @@ import { Command, CommanderError } from 'commander'
 import { ModelyardError } from '../base/errors.ts'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import { addCommands, examples } from './command-table.ts'
-import { EXIT, type ExitCode } from './exit-codes.ts'
+import type { ExitCode } from './exit-codes.ts'
 
-/** Runs one command line. @throws ModelyardError what the command met, and `invalid_request` for a wrong command line */
-export async function runProgram(context: CommandContext, words: readonly string[]): Promise<ExitCode> {
-  let exitCode: ExitCode = EXIT.ok
+/** Runs one command line. @returns undefined when the command has no exit code of its own. @throws ModelyardError what the command met, and `invalid_request` for a wrong command line */
+export async function runProgram(
+  context: CommandContext,
+  words: readonly string[],
+): Promise<ExitCode | undefined> {
+  let exitCode: ExitCode | undefined
   const printed: string[] = []
   const root = createRoot(context, (text) => printed.push(text))
   addCommands(root, context, async (result: CommandResult) => {
-    exitCode = (await result) ?? EXIT.ok
+    exitCode = (await result) ?? undefined
   })
   try {
     await root.parseAsync(words.length === 0 ? ['--help'] : [...words], { from: 'user' })

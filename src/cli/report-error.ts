@@ -14,7 +14,8 @@ export async function reportError(thrown: unknown, err: Output, report: ErrorRep
   const error = toModelyardError(thrown)
   const exitCode = exitCodeOf(error)
   if (report.json) await err.json({ error: { ...error.toJSON(), exitCode } })
-  else await err.line(describeError(error, err, report.verbose))
+  // Who pressed Ctrl-C knows it.
+  else if (error.code !== 'aborted') await err.line(describeError(error, err, report.verbose))
   return exitCode
 }
 

@@ -4,7 +4,8 @@ import { createYard, type Listening, type Yard } from '../../yard.ts'
 import { commandConfiguration, type CommandConfiguration } from '../command-configuration.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
 import { requireEnginesOf } from '../engines/require-engine.ts'
-import { announce, warnWhenOpen } from '../serving/announce.ts'
+import { EXIT } from '../exit-codes.ts'
+import { announceAddress, announceModels, warnWhenOpen } from '../serving/announce.ts'
 import { fetchNamedModels } from '../serving/fetch-named-models.ts'
 import { showEvents } from '../serving/show-events.ts'
 import { watchFile } from '../serving/watch-file.ts'
@@ -26,11 +27,14 @@ export async function serve(context: CommandContext, models: string[], options: 
   for (const id of idOf.values()) await yard.findModel(id)
   const stopShowing = showEvents(context, yard, options.verbose ?? false)
   const { url } = await listen(yard, configuration)
-  await announce(context, yard, url, [...idOf.values()], options.json ?? false)
-  await using _watch = await watchFile(context, command, yard)
+  await announceAddress(context, yard, url, options.json ?? false)
+  if (options.json !== true) await announceModels(context, yard, url, [...idOf.values()])
+  const stopWatching = await watchFile(context, command, yard)
   await untilInterrupted(context)
   await context.err.line('Stopping …')
   stopShowing()
+  await stopWatching()
+  return EXIT.ok
 }
 
 async function configure(

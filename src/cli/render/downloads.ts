@@ -12,7 +12,7 @@ export function showDownloads(
     if (name === 'download-progressed') {
       view ??= createProgressView(err, clock)
       void view.then((shown) => shown.update({ ...data, label: data.file }))
-    } else if (name === 'download-finished') {
+    } else if (name === 'download-finished' || name === 'load-started') {
       void view?.then((shown) => shown.stop())
       view = undefined
     }

@@ -1,29 +1,54 @@
 import { isIP } from 'node:net'
+import { SystemClock } from '../../base/clock.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
-import type { ModelListing } from '../../dialects/yard-port.ts'
+import { ArtifactStore } from '../../models/artifact-store.ts'
+import { ModelInspector } from '../../models/inspect-model.ts'
 import type { Yard } from '../../yard.ts'
 import type { CommandContext } from '../command-context.ts'
 
-/** Tells where the server listens (the line ends with the address: programs read it), what it serves and how to try it. */
-export async function announce(
+/** Tells where the server listens: programs read this line, it ends with the address. */
+export async function announceAddress(
   { out }: CommandContext,
   yard: Yard,
   url: string,
-  named: readonly string[],
   json: boolean,
 ): Promise<void> {
   const { version, pid, models } = yard.state()
   if (json) return await out.line(JSON.stringify({ url, pid, version, models: models.map(({ id }) => id) }))
   await out.line(`Modelyard ${version} listens on ${url}`)
-  await out.line(`Models: ${models.map(({ id }) => id).join(', ') || 'none yet (modelyard pull smollm2)'}`)
-  const model = chatModel(models, named)
+}
+
+/** Tells what is served and how to try it. */
+export async function announceModels(
+  { out }: CommandContext,
+  yard: Yard,
+  url: string,
+  named: readonly string[],
+): Promise<void> {
+  const ids = yard.state().models.map(({ id }) => id)
+  await out.line(`Models: ${ids.join(', ') || 'none yet (modelyard pull smollm2)'}`)
+  const model = await firstChatModel(yard.configuration, [...named, ...ids])
   if (model !== undefined) await out.line(`Try it:\n${curlLine(url, model, hasKeys(yard.configuration))}`)
 }
 
-/** The first model that was asked for by name and can chat, else the first that can. */
-function chatModel(models: readonly ModelListing[], named: readonly string[]): string | undefined {
-  const able = models.filter(({ purpose }) => purpose === 'generation').map(({ id }) => id)
-  return named.find((id) => able.includes(id)) ?? able[0]
+/** The first of these that can chat, judged from its file where it is here; one that is not here yet comes after those. */
+async function firstChatModel(
+  { models, directories }: YardConfiguration,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock() })
+  let unseen: string | undefined
+  for (const id of ids) {
+    const spec = models.find((candidate) => candidate.id === id)
+    if (spec !== undefined && spec.source === undefined) return id
+    const source = spec?.source ?? id
+    const path = await store.locate(source).catch(() => undefined)
+    const facts =
+      path === undefined ? undefined : await new ModelInspector().inspect(path).catch(() => undefined)
+    if (facts?.purpose === 'generation') return id
+    if (path === undefined) unseen ??= id
+  }
+  return unseen
 }
 
 /** One line that works when it is pasted into a shell. */

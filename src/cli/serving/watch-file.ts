@@ -4,14 +4,14 @@ import type { Yard } from '../../yard.ts'
 import type { CommandConfiguration } from '../command-configuration.ts'
 import type { CommandContext } from '../command-context.ts'
 
-/** Takes over what the configuration file becomes while the server runs (BR-44). Without a file there is nothing to watch. */
+/** Takes over what the configuration file becomes while the server runs (BR-44). Without a file there is nothing to watch. @returns a function that ends it */
 export async function watchFile(
   context: CommandContext,
   { configuration, reload }: CommandConfiguration,
   yard: Yard,
-): Promise<AsyncDisposable> {
+): Promise<() => Promise<void>> {
   const { file } = configuration
-  if (file === undefined) return { [Symbol.asyncDispose]: () => Promise.resolve() }
+  if (file === undefined) return () => Promise.resolve()
   const watch = await watchConfiguration({
     clock: context.clock,
     file,
@@ -19,7 +19,7 @@ export async function watchFile(
     load: reload,
     onChange: (change) => void takeOver(context, yard, change),
   })
-  return { [Symbol.asyncDispose]: () => watch.close() }
+  return () => watch.close()
 }
 
 async function takeOver(context: CommandContext, yard: Yard, change: ConfigurationChange): Promise<void> {
