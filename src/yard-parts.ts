@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SystemClock, type Clock } from './base/clock.ts'
+import { ModelyardError } from './base/errors.ts'
 import { libraryDirectories } from './config.ts'
 import type { YardDirectories } from './config/directories.ts'
 import { parseConfiguration } from './config/parse-configuration.ts'
@@ -106,12 +107,19 @@ async function wire(
 ): Promise<YardParts> {
   const { directories } = configuration
   const bus = new EventBus(() => clock.wallTime())
+  const artifacts = new ArtifactStore({ folder: directories.models, clock })
+  const registry = new ModelRegistry({
+    specs: configuration.models,
+    artifacts,
+    defaultSpec: (id, source) => defaultSpec(configuration, id, source),
+  })
   const [store] = await Promise.all([
     openStore(directories.database, {
       clock,
       onProblem: ({ code, message }) => bus.emit('warning-raised', { code, message }),
     }),
     endLeftovers(directories.workers, { clock }),
+    registry.refresh(),
   ])
   const stopFollowing = store.follow(bus)
   const probe = new HostMemoryProbe()
@@ -125,8 +133,6 @@ async function wire(
     load: (plan, loadOptions) => engines.load(plan, loadOptions),
     measurements: store.measurements,
   })
-  const artifacts = new ArtifactStore({ folder: directories.models, clock })
-  const registry = new ModelRegistry({ specs: configuration.models, artifacts })
   const inspector = new ModelInspector()
   const preparer = new ModelPreparer({
     resolve: (name) => registry.resolve(name),
@@ -172,6 +178,15 @@ async function wire(
       if (opened.temporary !== undefined) await rm(opened.temporary, { recursive: true, force: true })
     },
   }
+}
+
+/** A model nobody configured: everything as the configuration's defaults have it. */
+function defaultSpec({ directories }: YardConfiguration, id: string, source: string): ModelSpec {
+  const input = { models: { [id]: { source } } }
+  const { models } = parseConfiguration(input, { directories, directory: directories.models })
+  const [spec] = models
+  if (spec === undefined) throw new ModelyardError('internal', `No spec came of "${id}".`)
+  return spec
 }
 
 async function fetchArtifact(

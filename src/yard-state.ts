@@ -16,7 +16,7 @@ export interface YardState extends Omit<PoolStatus, 'models'> {
   url: string | null
   /** Milliseconds since 1970. */
   startedAt: number
-  models: (ModelListing & Partial<ModelPoolStatus>)[]
+  models: (ModelListing & Partial<Omit<ModelPoolStatus, 'state'>>)[]
 }
 
 /** What listings and states are made of. */

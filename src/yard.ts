@@ -100,7 +100,8 @@ export class Yard implements YardPort, AsyncDisposable {
   }
 
   async listModels(): Promise<ModelListing[]> {
-    return (await this.#parts.registry.list()).map((spec) => this.#listing(spec))
+    await this.#parts.registry.refresh()
+    return this.#parts.registry.list().map((spec) => this.#listing(spec))
   }
 
   async findModel(name: string): Promise<ModelListing> {
