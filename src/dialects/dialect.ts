@@ -1,5 +1,6 @@
 import type { ModelyardError } from '../base/errors.ts'
 import type { RunInfo, RunRequest } from '../runs/run.ts'
+import type { Feature } from '../runs/unsupported-feature.ts'
 import type { Part, Result } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
 import type { YardPort } from './yard-port.ts'
@@ -32,6 +33,9 @@ export interface AnswerAction {
   answer(port: YardPort, signal: AbortSignal): Promise<DialectAnswer>
 }
 
+/** The field of a request that asks for a feature, so that an error about it can name it. */
+export type FeatureFields = Partial<Record<Feature, string>>
+
 /** An action that runs tasks on a model; the encoder turns what comes out into bytes. */
 export interface RunAction {
   type: 'run'
@@ -41,6 +45,7 @@ export interface RunAction {
   tasks: Task[]
   options: Pick<RunRequest, 'priority' | 'keepAlive' | 'session'>
   encoder: RunEncoder
+  featureFields: FeatureFields
 }
 
 export type DialectAction = AnswerAction | RunAction

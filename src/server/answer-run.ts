@@ -1,8 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
-import type { RunAction } from '../dialects/dialect.ts'
-import { unsupportedFeature } from '../dialects/unsupported-feature.ts'
-import type { ModelListing, YardPort } from '../dialects/yard-port.ts'
+import type { FeatureFields, RunAction } from '../dialects/dialect.ts'
+import type { YardPort } from '../dialects/yard-port.ts'
 import type { Run, RunInfo } from '../runs/run.ts'
 import type { Result } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
@@ -18,8 +17,6 @@ export interface RunContext {
 
 /** Runs the tasks of a request and sends what comes out. @throws ModelyardError for what fails before the first byte */
 export async function answerRun(exchange: Exchange, action: RunAction, context: RunContext): Promise<void> {
-  const listing = await context.port.findModel(action.model)
-  for (const task of action.tasks) refuseUnsupported(task, listing)
   const { encoder } = action
   const writer = new AnswerWriter(exchange, encoder, context.clock, context.limits.heartbeat)
   const progress = { started: false }
@@ -30,9 +27,10 @@ export async function answerRun(exchange: Exchange, action: RunAction, context: 
       writer.write(encoder.end(result, index, run.info))
     }
     writer.end(encoder.finish())
-  } catch (error) {
+  } catch (thrown) {
     writer.stop()
     if (exchange.gone) return
+    const error = withField(thrown, action)
     // From the first part on, an error is told inside the stream, whether or not its bytes left yet: one rule for clients.
     if (!encoder.streaming || !(writer.begun || progress.started)) throw error
     const known = exchange.noteError(error)
@@ -40,14 +38,14 @@ export async function answerRun(exchange: Exchange, action: RunAction, context: 
   }
 }
 
-function refuseUnsupported(task: Task, listing: ModelListing): void {
-  if (listing.capabilities === null) return
-  const missing = unsupportedFeature(task, listing.capabilities)
-  if (missing === undefined) return
-  const { param, feature, lacking } = missing
-  const details = { param, ...(lacking === 'engine' ? { httpStatus: 501 } : {}) }
-  throw new ModelyardError('unsupported', `The model '${listing.id}' does not support ${feature}.`, {
-    details,
+/** An error about a feature names the field that asked for it. */
+function withField(thrown: unknown, { featureFields }: RunAction): unknown {
+  if (!(thrown instanceof ModelyardError) || thrown.code !== 'unsupported') return thrown
+  const param = featureFields[thrown.details['feature'] as keyof FeatureFields]
+  if (param === undefined) return thrown
+  return new ModelyardError(thrown.code, thrown.message, {
+    details: { param, ...thrown.details },
+    cause: thrown,
   })
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorCode, ModelyardError } from '../base/errors.ts'
+import type { Feature } from '../runs/unsupported-feature.ts'
 
 /** The one table from codes to statuses. A client that left is logged as 499; nobody is there to read it. */
 const STATUS: Record<ErrorCode, number> = {
@@ -44,10 +45,25 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unsupported',
 ])
 
+/**
+ * What an engine lacks, whatever model it runs: a 501. What a model lacks (images, tools) is a 400, since the request suits another
+ * model (E1, BR-10).
+ */
+const ENGINE_FEATURES: ReadonlySet<unknown> = new Set<Feature>([
+  'structured-output',
+  'grammar',
+  'logprobs',
+  'prefill',
+  'echo',
+  'logit-bias',
+])
+
 /** HTTP status of an error; `details.httpStatus` (set by the edge itself) is more exact than the code where it is there. */
 export function errorStatus(error: ModelyardError): number {
   const exact = error.details['httpStatus']
-  return typeof exact === 'number' ? exact : STATUS[error.code]
+  if (typeof exact === 'number') return exact
+  if (error.code === 'unsupported' && ENGINE_FEATURES.has(error.details['feature'])) return 501
+  return STATUS[error.code]
 }
 
 /** Headers that tell a client whether and when to try again. */

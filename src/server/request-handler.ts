@@ -78,6 +78,7 @@ class YardServer implements RequestHandler {
   async #perform(exchange: Exchange): Promise<void> {
     const { request } = exchange
     const { method = '', url = '' } = request
+    if (exchange.gone) return
     if (method === 'OPTIONS') return this.#preflight(exchange)
     exchange.shape = errorShapeOf(plainPath(url), DIALECTS)
     const { path, route, params } = this.#router.find(method, url)

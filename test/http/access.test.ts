@@ -108,7 +108,7 @@ describe('BR-43: API keys', () => {
     ['a right Bearer beside a wrong x-api-key', { authorization: 'Bearer secret-key', 'x-api-key': 'dummy' }],
   ])('%s opens', async (_what, headers) => {
     server = await startTestServer({ keys })
-    expect((await server.post(PATH, CHAT, headers as Record<string, string>)).status).toBe(200)
+    expect((await server.post(PATH, CHAT, headers)).status).toBe(200)
   })
 
   it.each([
@@ -120,7 +120,7 @@ describe('BR-43: API keys', () => {
     ['the key without a scheme', { authorization: 'secret-key' }],
   ])('%s is a 401 in the API’s shape', async (_what, headers) => {
     server = await startTestServer({ keys })
-    const response = await server.post(PATH, CHAT, headers as Record<string, string>)
+    const response = await server.post(PATH, CHAT, headers)
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([
       401,
       'Bearer realm="modelyard"',

@@ -194,7 +194,7 @@ describe('closing', () => {
     await eventually(() => idle.closed)
     expect(await client.until((text) => text.includes('}}'))).toContain('"content":"late"')
     await closed
-    await expect(server.post(PATH, CHAT)).rejects.toThrow()
+    await expect(server.post(PATH, CHAT)).rejects.toThrow('fetch failed')
   })
 
   it('cuts what lasts longer than the drain, and its run ends', async () => {
@@ -203,6 +203,7 @@ describe('closing', () => {
     await eventually(() => server.yard.active === 1)
     await server.server.close({ drain: 50 })
     await eventually(() => server.yard.active === 0)
+    expect(server.yard.outcomes).toEqual(['aborted'])
   })
 
   it('twice is harmless, and it can listen again', async () => {

@@ -2,6 +2,7 @@ import { ModelyardError } from '../../src/base/errors.ts'
 import { nearestNames } from '../../src/base/nearest.ts'
 import type { ModelListing, YardPort } from '../../src/dialects/yard-port.ts'
 import type { EngineCapabilities } from '../../src/engines/engine.ts'
+import { unsupportedFeature } from '../../src/runs/unsupported-feature.ts'
 import type { Run, RunInfo, RunRequest } from '../../src/runs/run.ts'
 import type { Part, PartStream, Result } from '../../src/tasks/part.ts'
 
@@ -90,9 +91,8 @@ export class ScriptedPort implements YardPort {
   }
 
   startRun(request: RunRequest): Run {
-    this.requests.push(request)
     const info: RunInfo = {
-      id: `run_${this.requests.length}`,
+      id: 'run_1',
       model: request.model,
       instance: 'model-a#1',
       slot: 0,
@@ -106,6 +106,14 @@ export class ScriptedPort implements YardPort {
 
   async *#parts(request: RunRequest, info: RunInfo): PartStream {
     const signal = request.signal ?? new AbortController().signal
+    const { id, capabilities } = await this.findModel(request.model)
+    const feature = unsupportedFeature(request.task, capabilities ?? ALL_CAPABILITIES)
+    if (feature !== undefined) {
+      const message = `The model "${id}" does not support ${feature === 'task' ? `${request.task.kind} tasks` : feature} here.`
+      throw new ModelyardError('unsupported', message, { details: { feature } })
+    }
+    info.model = id
+    this.requests.push(request)
     this.active++
     let outcome = 'returned'
     try {

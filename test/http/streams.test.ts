@@ -223,7 +223,7 @@ describe('what the model lacks', () => {
           { role: 'user', content: [{ type: 'image_url', image_url: 'data:image/png;base64,iVBORw==' }] },
         ],
       },
-      'messages[0].content[0]',
+      'messages',
     ],
     ['tools', 400, { tools: [{ type: 'function', function: { name: 'a' } }] }, 'tools'],
     ['reasoning', 400, { reasoning_effort: 'high' }, 'reasoning_effort'],
@@ -239,7 +239,7 @@ describe('what the model lacks', () => {
         error: expect.objectContaining({
           param,
           code: 'unsupported',
-          message: `The model 'model-a' does not support ${name}.`,
+          message: `The model "model-a" does not support ${name} here.`,
         }) as unknown,
       },
     ])
@@ -302,6 +302,7 @@ describe('P16: a slow reader', () => {
     await new Promise((resolve) => setTimeout(resolve, 100))
     client.socket.resetAndDestroy()
     await eventually(() => server.yard.active === 0, 1000)
+    expect(server.yard.outcomes).toEqual(['returned'])
   })
 })
 
@@ -326,9 +327,9 @@ describe('speed of streams', () => {
     server = await startTestServer({ script: () => [STARTED, TEXT, { wait }, TEXT] })
     const client = new RawClient(server.port)
     client.post(PATH, JSON.stringify(STREAM))
-    await client.until((text) => text.includes('word '))
+    expect(await client.until((text) => text.includes('word '))).not.toContain('[DONE]')
     open()
-    await client.until((text) => text.includes('[DONE]'))
+    expect(await client.until((text) => text.includes('[DONE]'))).toMatch(/word .*word /s)
     client.socket.destroy()
   })
 })

@@ -17,6 +17,7 @@ import { decodeStreamOptions } from './decode-stream-options.ts'
 import { decodeTools } from './decode-tools.ts'
 import { ChatAnswer } from './encode-chat.ts'
 import { ChatStream } from './encode-chat-stream.ts'
+import { CHAT_FEATURE_FIELDS } from './feature-fields.ts'
 import { CHAT_PARAMETERS, refuseUnsupported } from './parameters.ts'
 
 const MOST_TOP_LOGPROBS = 20
@@ -38,6 +39,7 @@ export function decodeChat(request: DialectRequest): RunAction {
     tasks: [decodeChatTask(body)],
     options: decodeExtensions(body, request.headers),
     encoder: stream ? new ChatStream(envelope, includeUsage) : new ChatAnswer(envelope),
+    featureFields: CHAT_FEATURE_FIELDS,
   }
 }
 

@@ -16,6 +16,7 @@ import { decodeMaxTokens, decodeSampling, decodeStop } from './decode-sampling.t
 import { decodeStreamOptions } from './decode-stream-options.ts'
 import { CompletionAnswer } from './encode-completion.ts'
 import { CompletionStream } from './encode-completion-stream.ts'
+import { COMPLETION_FEATURE_FIELDS } from './feature-fields.ts'
 import { COMPLETION_PARAMETERS, refuseUnsupported } from './parameters.ts'
 
 /** What the API reference gives for `max_tokens` of this route (chat has no limit). */
@@ -37,6 +38,7 @@ export function decodeCompletion(request: DialectRequest): RunAction {
     tasks,
     options: decodeExtensions(body, request.headers),
     encoder: stream ? new CompletionStream(envelope, includeUsage) : new CompletionAnswer(envelope),
+    featureFields: COMPLETION_FEATURE_FIELDS,
   }
 }
 

@@ -5,6 +5,7 @@ import { asArray, invalidField, optionalChoice, optionalNumber, wrongType, type 
 import { decodeTokens } from './decode-completion.ts'
 import { decodeBody, decodeModel } from './decode-model.ts'
 import { EmbeddingAnswer } from './encode-embedding.ts'
+import { EMBEDDING_FEATURE_FIELDS } from './feature-fields.ts'
 import { EMBEDDING_PARAMETERS, refuseUnsupported } from './parameters.ts'
 
 /** `POST /v1/embeddings` */
@@ -20,6 +21,7 @@ export function decodeEmbedding(request: DialectRequest): RunAction {
     tasks: [task],
     options: decodeExtensions(body, request.headers),
     encoder: new EmbeddingAnswer(model, format, task.inputs.length),
+    featureFields: EMBEDDING_FEATURE_FIELDS,
   }
 }
 

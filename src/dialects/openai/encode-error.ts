@@ -13,13 +13,17 @@ const CODES: Partial<Record<ModelyardError['code'], string>> = {
   queue_full: 'rate_limit_exceeded',
 }
 
+/** BR-33: LangChain sends ids of another tokenizer unless told not to. */
+const TOKEN_HINT = ' Send text (in LangChain: check_embedding_ctx_length=False).'
+
 function errorType(status: number): string {
   return TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
 }
 
 /** Clients match on the words "maximum context length"; both numbers are in it (BR-07). */
 function errorMessage({ code, message, details }: ModelyardError): string {
-  const { promptTokens, contextSize } = details
+  const { promptTokens, contextSize, feature } = details
+  if (feature === 'token-input') return message + TOKEN_HINT
   if (code !== 'context_length_exceeded') return message
   if (typeof promptTokens !== 'number' || typeof contextSize !== 'number') return message
   return (

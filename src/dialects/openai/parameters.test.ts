@@ -59,29 +59,34 @@ describe('the parameters of the API reference', () => {
     [...table].map(([name, handling]) => ({ route, name, handling, table })),
   )
 
-  for (const { route, name, handling, table } of rows) {
-    if (handling.by === 'task' || handling.by === 'answer') continue
-    it(`${route}.${name}: null is accepted, another type is a 400`, () => {
-      expect(() => refuseUnsupported({ [name]: null }, table)).not.toThrow()
-      expect(() => refuseUnsupported({ [name]: WRONG[handling.type] }, table)).toThrowError(
-        expect.objectContaining({ code: 'invalid_request', details: { param: name } }) as Error,
-      )
-    })
-    if (handling.by === 'label') {
-      it(`${route}.${name}: any value is accepted, it has no effect by definition`, () => {
-        expect(() => refuseUnsupported({ [name]: ASKING[handling.type] }, table)).not.toThrow()
-      })
-      continue
+  const checked = rows.flatMap(({ handling, ...row }) =>
+    handling.by === 'task' || handling.by === 'answer' ? [] : [{ ...row, handling }],
+  )
+  const labels = checked.filter(({ handling }) => handling.by === 'label')
+  const neutral = checked.flatMap(({ handling, ...row }) =>
+    handling.by === 'neutral' ? [{ ...row, handling }] : [],
+  )
+
+  it.each(checked)('$route.$name: null is accepted, another type is a 400', ({ name, handling, table }) => {
+    expect(() => refuseUnsupported({ [name]: null }, table)).not.toThrow()
+    expect(() => refuseUnsupported({ [name]: WRONG[handling.type] }, table)).toThrowError(
+      expect.objectContaining({ code: 'invalid_request', details: { param: name } }) as Error,
+    )
+  })
+
+  it.each(labels)('$route.$name: any value is accepted, it has no effect by definition', (row) => {
+    expect(() => refuseUnsupported({ [row.name]: ASKING[row.handling.type] }, row.table)).not.toThrow()
+  })
+
+  it.each(neutral)('$route.$name: what asks for nothing is accepted, the rest is a 501', (row) => {
+    const { name, handling, table } = row
+    for (const value of handling.values) {
+      expect(() => refuseUnsupported({ [name]: value }, table)).not.toThrow()
     }
-    it(`${route}.${name}: only what asks for nothing is accepted, the rest is a 501 that is never silent`, () => {
-      for (const value of handling.values) {
-        expect(() => refuseUnsupported({ [name]: value }, table)).not.toThrow()
-      }
-      expect(() => refuseUnsupported({ [name]: ASKING[handling.type] }, table)).toThrowError(
-        expect.objectContaining({ code: 'unsupported', details: { param: name, httpStatus: 501 } }) as Error,
-      )
-    })
-  }
+    expect(() => refuseUnsupported({ [name]: ASKING[handling.type] }, table)).toThrowError(
+      expect.objectContaining({ code: 'unsupported', details: { param: name, httpStatus: 501 } }) as Error,
+    )
+  })
 
   it.each([0, -1, 1.5])('n: %d is wrong rather than unsupported', (n) => {
     expect(() => refuseUnsupported({ n }, CHAT_PARAMETERS)).toThrowError(

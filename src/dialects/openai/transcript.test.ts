@@ -414,7 +414,7 @@ describe('the OpenAI dialect, exchange by exchange', () => {
     const failed = chunks.filter((chunk) => 'error' in chunk)
     expect(finished.length > 0 ? failed.length : failed.length - 1).toBe(0)
     const same = new Set(
-      chunks.filter((chunk) => 'id' in chunk).map(({ id, created, model }) => `${id} ${created} ${model}`),
+      chunks.filter((chunk) => 'id' in chunk).map(({ id, created, model }) => [id, created, model].join(' ')),
     )
     expect([...same]).toEqual([expect.stringMatching(/^(chat)?cmpl-0123456789abcdef 1700000000 tiny$/)])
     const withUsage = chunks.filter(({ usage }) => usage !== null && usage !== undefined)
