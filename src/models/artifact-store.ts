@@ -1,0 +1,159 @@
+import { rm, stat } from 'node:fs/promises'
+import { abortError } from '../base/abort.ts'
+import type { Clock } from '../base/clock.ts'
+import { toModelyardError } from '../base/errors.ts'
+import { SharedWork } from '../base/shared-work.ts'
+import { ArtifactFetcher } from './artifact-fetcher.ts'
+import { ArtifactLocator } from './artifact-locator.ts'
+import { CATALOG, type CatalogEntry } from './catalog.ts'
+import { findLocalModel } from './discovery/find-local-model.ts'
+import { recordPath } from './downloads/artifact-record.ts'
+import { defined } from './downloads/fetch-file.ts'
+import { filesOfModel } from './downloads/fetch-hub-model.ts'
+import { HttpClient } from './downloads/http-client.ts'
+import type { DownloadProgress } from './downloads/progress-meter.ts'
+import { DEFAULT_ENDPOINT, type TransferOptions } from './downloads/transfer.ts'
+import { formatSource } from './format-source.ts'
+import { type ModelSource, parseSource } from './source.ts'
+
+export interface ArtifactStoreOptions {
+  /** `HOME/models`. */
+  folder: string
+  clock: Clock
+  transfer?: TransferOptions
+  /** Folder that relative paths in sources are taken from. Default the working directory. */
+  directory?: string
+  /** Default: ours. */
+  catalog?: Readonly<Record<string, CatalogEntry>>
+}
+
+export interface EnsureOptions {
+  signal?: AbortSignal
+  onProgress?: (progress: DownloadProgress) => void
+  /** Compute the sum of files that are there, and fetch anew what is corrupt (F28). */
+  verify?: boolean
+  /** Ask the hub whether it has a newer file, instead of taking what is there. */
+  refresh?: boolean
+}
+
+interface RemoteOptions {
+  signal: AbortSignal
+  verify: boolean
+  refresh: boolean
+}
+
+/** Files of models: found where they lie, or fetched once for all who ask. */
+export class ArtifactStore {
+  readonly folder: string
+  readonly catalog: Readonly<Record<string, CatalogEntry>>
+  readonly #clock: Clock
+  readonly #transfer: TransferOptions
+  readonly #directory: string | undefined
+  readonly #locator: ArtifactLocator
+  readonly #work = new SharedWork<string>()
+  readonly #listeners = new Map<string, Set<(progress: DownloadProgress) => void>>()
+
+  constructor({ folder, clock, transfer = {}, directory, catalog = CATALOG }: ArtifactStoreOptions) {
+    this.folder = folder
+    this.catalog = catalog
+    this.#clock = clock
+    this.#transfer = transfer
+    this.#directory = directory
+    this.#locator = new ArtifactLocator(folder, clock, catalog)
+  }
+
+  /**
+   * The path of a source's file, fetched first when it is remote and not there. Callers who ask for the same join one fetch; it is
+   * given up when the last of them has left.
+   * @throws ModelyardError `config_invalid`, `model_not_found`, `download_failed`, `checksum_mismatch`, `disk_full`, `aborted`
+   */
+  async ensure(text: string, options: EnsureOptions = {}): Promise<string> {
+    const { signal, onProgress, verify = false, refresh = false } = options
+    const source = parseSource(text, this.#directory)
+    if (source.kind === 'file') return findLocalModel(source.path)
+    const key = `${formatSource(source)} ${verify} ${refresh}`
+    const stopListening = this.#listen(key, onProgress)
+    try {
+      return await this.#work.join(key, signal, async (workSignal) =>
+        this.#ensureRemote(source, key, { signal: workSignal, verify, refresh }),
+      )
+    } finally {
+      stopListening()
+    }
+  }
+
+  /** Where a source's file lies, without asking anybody; undefined when it must be fetched or is gone. */
+  async locate(text: string): Promise<string | undefined> {
+    const source = parseSource(text, this.#directory)
+    if (source.kind === 'file') return findLocalModel(source.path).catch(() => undefined)
+    return this.#locator.locate(source, { signal: new AbortController().signal, verify: false })
+  }
+
+  /** Bytes of a fetched model with all its files. */
+  async sizeOf(path: string): Promise<number> {
+    const sizes = (await filesOfModel(path)).map(fileSize)
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  }
+
+  /** Removes a fetched model with its shards, records and rests. An interrupted removal leaves only whole files. @returns bytes freed */
+  async remove(path: string): Promise<number> {
+    const files = await filesOfModel(path)
+    const freed = await this.sizeOf(path)
+    // The first shard goes first: what an interruption leaves is then no model any more.
+    for (const file of files) await rm(file, { force: true })
+    const rests = files.flatMap((file) => [recordPath(file), `${file}.part`, `${file}.part.json`])
+    for (const rest of rests) await rm(rest, { force: true })
+    return freed
+  }
+
+  #listen(key: string, listener: EnsureOptions['onProgress']): () => void {
+    if (listener === undefined) return () => undefined
+    const listeners = this.#listeners.get(key) ?? new Set()
+    this.#listeners.set(key, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#listeners.delete(key)
+    }
+  }
+
+  async #ensureRemote(source: ModelSource, key: string, options: RemoteOptions): Promise<string> {
+    const { signal, verify, refresh } = options
+    const report = (progress: DownloadProgress): void => {
+      for (const listener of this.#listeners.get(key) ?? []) listener(progress)
+    }
+    const there = refresh ? undefined : await this.#locator.locate(source, { signal, verify, report })
+    if (there !== undefined) return there
+    const http = this.#httpClient()
+    const { folder, catalog } = this
+    try {
+      const fetcher = new ArtifactFetcher({ folder, catalog, locator: this.#locator, http, report })
+      const context = {
+        clock: this.#clock,
+        options: this.#transfer,
+        signal,
+        source: formatSource(source),
+        verify,
+      }
+      return await fetcher.fetch(source, context)
+    } catch (error) {
+      throw signal.aborted ? abortError(signal) : toModelyardError(error, 'download_failed')
+    } finally {
+      await http.close()
+    }
+  }
+
+  #httpClient(): HttpClient {
+    const { endpoint = DEFAULT_ENDPOINT, token, proxy, connectTimeout, stallTimeout } = this.#transfer
+    return new HttpClient(
+      { tokenOrigin: new URL(endpoint).origin, ...defined({ token, proxy, connectTimeout, stallTimeout }) },
+      this.#clock,
+    )
+  }
+}
+
+async function fileSize(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  )
+}
