@@ -1,6 +1,13 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
-import { sqliteCode, transaction, type Database, type SqlValue, type Statement } from './sqlite.ts'
+import {
+  closeDatabase,
+  sqliteCode,
+  transaction,
+  type Database,
+  type SqlValue,
+  type Statement,
+} from './sqlite.ts'
 
 export interface PendingWrite {
   sql: string
@@ -80,11 +87,8 @@ export class WriteQueue {
     this.#closed = true
     this.#timer?.cancel()
     this.#pending = []
-    try {
-      this.#options.database.close()
-    } catch (error) {
-      this.#report(error)
-    }
+    this.#statements.clear()
+    closeDatabase(this.#options.database)
   }
 
   #schedule(delay: number): void {
