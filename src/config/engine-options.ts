@@ -1,4 +1,5 @@
 import type { Fields } from '../base/compound-shapes.ts'
+import { nodeLlamaCppOptionFields } from '../engines/node-llama-cpp/node-llama-cpp-options.ts'
 import { scriptedOptionFields } from '../engines/scripted/scripted-shapes.ts'
 
 /** Options that only one engine knows, by engine; `'unchecked'` = the engine checks them itself when it plans a load. */
@@ -8,6 +9,6 @@ export type EngineOptionTable = Readonly<Record<string, Fields | 'unchecked'>>
 export const DEFAULT_ENGINE = 'node-llama-cpp'
 
 export const BUILT_IN_ENGINES: EngineOptionTable = {
-  [DEFAULT_ENGINE]: {},
+  [DEFAULT_ENGINE]: nodeLlamaCppOptionFields,
   scripted: scriptedOptionFields,
 }

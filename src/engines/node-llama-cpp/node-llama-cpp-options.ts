@@ -23,7 +23,8 @@ export interface NodeLlamaCppOptions {
 
 const adapter = object({ path: filePath(), scale: number() }, { required: ['path'] })
 
-export const nodeLlamaCppOptionsShape: Shape<NodeLlamaCppOptions> = object({
+/** By name, for the configuration's check. */
+export const nodeLlamaCppOptionFields: Record<keyof NodeLlamaCppOptions, Shape<unknown>> = {
   batchSize: described(number({ min: 8, max: 8192, whole: true }), 'Tokens evaluated at once', 256),
   flashAttention: described(choice<boolean | 'auto'>(true, false, 'auto'), 'Flash attention', 'auto'),
   kvCacheType: described(choice('f32', 'f16', 'q8_0'), 'Precision of the KV cache', 'f16'),
@@ -31,7 +32,11 @@ export const nodeLlamaCppOptionsShape: Shape<NodeLlamaCppOptions> = object({
   memoryMap: described(flag(), 'Map the weights from their file', true),
   checkTensors: described(flag(), 'Look for NaN in the weights at load', false),
   lora: described(list(adapter as Shape<{ path: string; scale?: number }>), 'LoRA adapters'),
-}) as Shape<NodeLlamaCppOptions>
+}
+
+export const nodeLlamaCppOptionsShape: Shape<NodeLlamaCppOptions> = object(
+  nodeLlamaCppOptionFields,
+) as Shape<NodeLlamaCppOptions>
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function nodeLlamaCppOptions(spec: ModelSpec): NodeLlamaCppOptions {
