@@ -28,11 +28,20 @@ export interface ListenAddress {
 export class Listener {
   readonly #server: Server
   readonly #clock: Clock
+  /** Connections without a request yet: browsers and pools open some ahead, and node does not take them for idle. */
+  readonly #fresh = new Set<Socket>()
   #closing: Promise<void> | undefined
 
   constructor(handler: NodeHandler, clock: Clock) {
     this.#clock = clock
-    this.#server = createServer(NODE_OPTIONS, handler)
+    this.#server = createServer(NODE_OPTIONS, (request, response) => {
+      this.#fresh.delete(request.socket)
+      handler(request, response)
+    })
+    this.#server.on('connection', (socket: Socket) => {
+      this.#fresh.add(socket)
+      socket.once('close', () => this.#fresh.delete(socket))
+    })
     this.#server.on('clientError', refuseBrokenRequest)
   }
 
@@ -62,6 +71,7 @@ export class Listener {
     let check: Timer | undefined
     const closeIdle = (): void => {
       this.#server.closeIdleConnections()
+      for (const socket of this.#fresh) socket.destroy()
       check = this.#clock.setTimer(CLOSING_CHECK, closeIdle)
     }
     closeIdle()

@@ -190,8 +190,11 @@ describe('closing', () => {
     await idle.until((text) => text.includes('ok"'))
     client.post(PATH, BODY)
     await eventually(() => server.yard.active === 1)
-    const closed = server.server.close({ drain: 5000 })
-    await eventually(() => idle.closed)
+    const unused = new RawClient(server.port)
+    await eventually(() => !unused.socket.connecting)
+    await pause(20)
+    const closed = server.server.close({ drain: 60_000 })
+    await eventually(() => idle.closed && unused.closed)
     expect(await client.until((text) => text.includes('}}'))).toContain('"content":"late"')
     await closed
     await expect(server.post(PATH, CHAT)).rejects.toThrow('fetch failed')
