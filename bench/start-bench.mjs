@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { MODEL, startServer, streamChat } from './server.mjs'
+import { row, spread } from './statistics.mjs'
+
+const ROUNDS = 7
+
+function residentMiB(pid) {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
+}
+
+/** From the start of the process to listening and to the first token of a model that is not in memory; memory without a model. */
+export async function benchStart() {
+  const listening = []
+  const resident = []
+  const firstToken = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const server = await startServer({
+      m: { file: MODEL, context: 2048, system: '', device: { gpu: false } },
+    })
+    listening.push(server.took)
+    await new Promise((later) => setTimeout(later, 500))
+    resident.push(residentMiB(server.pid))
+    const { times } = await streamChat(server.url, {
+      model: 'm',
+      max_tokens: 4,
+      messages: [{ role: 'user', content: 'Hello' }],
+    })
+    firstToken.push(times[0])
+    await server.stop()
+  }
+  row('start to listening, ms', spread(listening, 0), '≤ 350')
+  row('resident memory without a model, MiB', spread(resident, 1), '≤ 90')
+  row('first token of a cold model, ms', spread(firstToken, 0), '≤ 1300')
+}
