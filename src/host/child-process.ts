@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { createId } from '../base/ids.ts'
 import { childEnvironment } from './child-environment.ts'
 import { findExecutable } from './executables.ts'
+import { keptAlive } from './keep-alive.ts'
 import { LogFile } from './log-file.ts'
 import { LogTail } from './log-tail.ts'
 import { boundToParent } from './parent-death.ts'
@@ -18,7 +19,7 @@ const OUT_OF_MEMORY_SCORE = '600'
 
 /** Names of the variables by which a child knows its own nonce and its parent. */
 export const NONCE_VARIABLE = 'MODELYARD_WORKER_NONCE'
-export const PARENT_VARIABLE = 'MODELYARD_PARENT_PID'
+const PARENT_VARIABLE = 'MODELYARD_PARENT_PID'
 
 export interface ChildOptions {
   /** Absolute path, or a name found on PATH. Never a shell line. */
@@ -147,7 +148,7 @@ export class SupervisedChild {
       })
       child.once('exit', (code, signal) => {
         this.#gone = true
-        void this.#clearUp(closed).then(() => resolve(this.#report(code, signal)))
+        void keptAlive(this.#clearUp(closed)).then(() => resolve(this.#report(code, signal)))
       })
     })
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ModelyardError } from '../base/errors.ts'
 import { createId } from '../base/ids.ts'
 import type { Clock } from '../base/clock.ts'
+import { keptAlive } from './keep-alive.ts'
 import { listenAsOwner, ownerListens } from './owner-socket.ts'
 import { ProcessLock, type LockRecord, type ProcessLockOptions } from './process-lock.ts'
 
@@ -59,10 +60,12 @@ export async function claimHome(
   const socket = `owner.${createId('').slice(0, 8)}.sock`
   const closeSocket = await listenAsOwner(join(directory, socket))
   const record = { ...facts, socket }
-  const taken = await ProcessLock.tryTake<OwnerRecord>(recordPath(directory), record, {
-    ...options,
-    ...lockOptions(directory),
-  })
+  const taken = await keptAlive(
+    ProcessLock.tryTake<OwnerRecord>(recordPath(directory), record, {
+      ...options,
+      ...lockOptions(directory),
+    }),
+  )
   if ('holder' in taken) {
     closeSocket()
     throw homeInUse(directory, taken.holder)

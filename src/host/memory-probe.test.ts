@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { coreCount } from './host-facts.ts'
 import { HostMemoryProbe } from './memory-probe.ts'
 import type { DomainReading } from './memory.ts'
@@ -22,6 +22,7 @@ const HOST_64: Fixture = { 'proc/meminfo': meminfo(64 * GIB, 40 * GIB) }
 
 function rootsWith(files: Fixture): { procRoot: string; cgroupRoot: string; root: string } {
   const root = mkdtempSync(join(tmpdir(), 'host-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), content)

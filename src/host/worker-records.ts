@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { NONCE_VARIABLE } from './child-process.ts'
+import { keptAlive } from './keep-alive.ts'
 import {
   identityOf,
   isAlive,
@@ -106,10 +107,14 @@ async function endProven(record: WorkerRecord, grace: number, clock: Clock): Pro
  * dead. Nothing else is ever signalled. Call it at start, before anything is loaded; `grace` is the milliseconds between SIGTERM
  * and SIGKILL (default 2000).
  */
-export async function endLeftovers(
+export function endLeftovers(
   directory: string,
   options: { clock: Clock; grace?: number },
 ): Promise<LeftoverReport> {
+  return keptAlive(endEach(directory, options.grace ?? 2000, options.clock))
+}
+
+async function endEach(directory: string, grace: number, clock: Clock): Promise<LeftoverReport> {
   const report: LeftoverReport = { ended: [], kept: [], discarded: 0 }
   for (const path of recordFiles(directory)) {
     const record = readRecord(path)
@@ -117,7 +122,7 @@ export async function endLeftovers(
       report.kept.push(record)
       continue
     }
-    if (record !== undefined && (await endLeftover(record, options.grace ?? 2000, options.clock))) {
+    if (record !== undefined && (await endLeftover(record, grace, clock))) {
       report.ended.push(record)
     } else report.discarded++
     rmSync(path, { force: true })

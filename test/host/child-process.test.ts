@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
@@ -7,6 +6,7 @@ import { SupervisedChild, type ChildOptions } from '../../src/host/child-process
 import { isAlive } from '../../src/host/process-identity.ts'
 import { measureProcessTree } from '../../src/host/process-memory.ts'
 import { groupMembers, processTree, signalProcess } from '../../src/host/process-tree.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const clock = new SystemClock()
 const started: SupervisedChild[] = []
@@ -90,7 +90,7 @@ describe('a supervised child', () => {
   })
 
   it('may flood its output: the tail stays bounded and the log file too', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'logs-'))
+    const directory = temporaryFolder('logs')
     const child = start('floods-output.mjs', ['60'], { log: { directory, name: 'org/model:x' } })
     const { logTail, code } = await child.exited
     expect(code).toBe(0)
@@ -102,13 +102,13 @@ describe('a supervised child', () => {
   })
 
   it('has its output in a log file of its own', async () => {
-    const directory = join(mkdtempSync(join(tmpdir(), 'logs-')), 'new')
+    const directory = join(temporaryFolder('logs'), 'new')
     await start('floods-output.mjs', ['0'], { log: { directory, name: 'org/model:x' } }).exited
     expect(readFileSync(join(directory, 'org_model_x.log'), 'utf8')).toBe('the last line\n')
   })
 
   it('runs without its log where that cannot be written (BR-25)', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'logs-')), 'file')
+    const file = join(temporaryFolder('logs'), 'file')
     writeFileSync(file, '')
     const directory = join(file, 'below a file')
     const exit = await start('floods-output.mjs', ['0'], { log: { directory, name: 'x' } }).exited

@@ -1,16 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import { SupervisedChild } from '../../src/host/child-process.ts'
 import { claimHome, readOwner } from '../../src/host/home-lock.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const clock = new SystemClock()
 const started: SupervisedChild[] = []
 
 function newHome(): string {
-  return join(mkdtempSync(join(tmpdir(), 'home-')), 'not yet there')
+  return join(temporaryFolder('home'), 'not yet there')
 }
 
 function ownerFile(home: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -9,6 +9,7 @@ import { SupervisedChild } from '../../src/host/child-process.ts'
 import { identityOf, isAlive } from '../../src/host/process-identity.ts'
 import { groupMembers, processTree, signalProcess } from '../../src/host/process-tree.ts'
 import { endLeftovers, recordWorker, type WorkerRecord } from '../../src/host/worker-records.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const clock = new SystemClock()
 const started: SupervisedChild[] = []
@@ -27,7 +28,7 @@ async function ready(child: SupervisedChild): Promise<SupervisedChild> {
 
 /** Writes a record as a server wrote it that is dead by now. */
 function recordFile(worker: Partial<WorkerRecord>): string {
-  const directory = mkdtempSync(join(tmpdir(), 'records-'))
+  const directory = temporaryFolder('records')
   const record = { pid: 0, startTime: null, nonce: '', model: 'm', startedAt: 0, ...worker }
   recordWorker(directory, record)
   const [name = ''] = readdirSync(directory)
@@ -66,6 +67,14 @@ describe('leftovers of a crashed server (M16, R15)', () => {
     expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
   })
 
+  it('are ended to the end, also when the process has nothing else to do', async () => {
+    const child = await ready(start('ignores-sigterm.mjs'))
+    const script = join(import.meta.dirname, '../programs/ends-leftovers.ts')
+    const args = ['--import', 'jiti/register', script, recordOf(child)]
+    const ender = new SupervisedChild({ command: process.execPath, args, clock })
+    expect(await ender.exited).toMatchObject({ code: 0, logTail: ['ended 1'] })
+  })
+
   it.each([
     ['start time', { startTime: '12345' }],
     ['start time that was never known', { startTime: null }],
@@ -80,7 +89,7 @@ describe('leftovers of a crashed server (M16, R15)', () => {
 
   it('are left alone, with their record, while the server that started them lives', async () => {
     const child = await ready(start('grows-memory.mjs', ['1']))
-    const directory = mkdtempSync(join(tmpdir(), 'records-'))
+    const directory = temporaryFolder('records')
     const { pid = 0, startTime = null } = child.identity ?? {}
     const remove = recordWorker(directory, { pid, startTime, nonce: child.nonce, model: 'm', startedAt: 0 })
     expect(await endLeftovers(directory, { clock })).toMatchObject({
@@ -135,7 +144,7 @@ describe('leftovers of a crashed server (M16, R15)', () => {
   it.each(['', '{', '[]', 'null', '{"pid":1}', '{"pid":-1,"startTime":"1","nonce":"x"}'])(
     'with the junk record %j are nobody: it is removed',
     async (junk) => {
-      const directory = mkdtempSync(join(tmpdir(), 'records-'))
+      const directory = temporaryFolder('records')
       writeFileSync(join(directory, '1-x.json'), junk)
       writeFileSync(join(directory, 'notes.txt'), 'not ours')
       expect(await endLeftovers(directory, { clock })).toEqual({ ended: [], kept: [], discarded: 1 })

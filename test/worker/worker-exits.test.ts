@@ -1,6 +1,4 @@
 import { readdirSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sleep, SystemClock } from '../../src/base/clock.ts'
@@ -9,6 +7,7 @@ import { isAlive } from '../../src/host/process-identity.ts'
 import { endLeftovers } from '../../src/host/worker-records.ts'
 import { groupMembers, processTree } from '../../src/host/process-tree.ts'
 import { collect, createWorkerEngine, load, order, PROGRAMS, workerEntry } from './worker-fixtures.ts'
+import { temporaryFolder } from '../host/temporary-folder.ts'
 
 const clock = new SystemClock()
 
@@ -99,7 +98,7 @@ describe('unload', () => {
   })
 
   it('leaves no record of the worker, and a record stands while it lives (M16)', async () => {
-    const recordsDirectory = await mkdtemp(join(tmpdir(), 'records-'))
+    const recordsDirectory = temporaryFolder('records')
     const model = await load(createWorkerEngine({ recordsDirectory }))
     expect(readdirSync(recordsDirectory)).toEqual([
       expect.stringMatching(new RegExp(`^${model.pid}-.*json$`)),
@@ -161,7 +160,7 @@ describe('no worker survives its server (R15, BR-19)', () => {
   })
 
   it('that gets SIGKILL; what the worker had started itself is ended by the next start at the latest (M16)', async () => {
-    const records = await mkdtemp(join(tmpdir(), 'records-'))
+    const records = temporaryFolder('records')
     const { server, worker } = await serverWith({ grandchild: true }, records)
     expect(groupMembers(worker)).toHaveLength(2)
     process.kill(server.pid ?? 0, 'SIGKILL')

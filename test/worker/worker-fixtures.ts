@@ -13,7 +13,7 @@ export function workerEntry(): string {
   return process.env['MODELYARD_TEST_WORKER'] ?? createRequire(import.meta.url).resolve('#worker-main')
 }
 
-export const CAPABILITIES: EngineCapabilities = {
+const CAPABILITIES: EngineCapabilities = {
   tasks: ['completion'],
   tools: false,
   structuredOutput: false,

@@ -1,5 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sleep, SystemClock } from '../../src/base/clock.ts'
@@ -15,6 +14,7 @@ import {
   PROGRAMS,
   workerEntry,
 } from './worker-fixtures.ts'
+import { temporaryFolder } from '../host/temporary-folder.ts'
 
 const clock = new SystemClock()
 
@@ -74,7 +74,7 @@ describe('a load that is given up', () => {
   it.each([{ never: true }, { deaf: true }, { block: 60_000 }])(
     'ends its worker at once, whatever that is doing: %j',
     async (options) => {
-      const recordsDirectory = mkdtempSync(join(tmpdir(), 'records-'))
+      const recordsDirectory = temporaryFolder('records')
       const abort = new AbortController()
       const loading = load(createWorkerEngine({ recordsDirectory }), options, abort.signal)
       await sleep(clock, 400)
@@ -118,7 +118,7 @@ describe('a load', () => {
   })
 
   it('works from paths with spaces, quotes, umlauts and shell signs, and for such a model id (BR-24)', async () => {
-    const root = mkdtempSync(join(tmpdir(), 'worker-'))
+    const root = temporaryFolder('worker')
     const directory = join(root, `mo dels/Modell é'"$(touch ${join(root, 'touched').replaceAll('/', '_')})`)
     mkdirSync(directory, { recursive: true })
     cpSync(dirname(workerEntry()), join(directory, 'dist'), { recursive: true })

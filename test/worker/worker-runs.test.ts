@@ -174,6 +174,17 @@ describe('a worker that stops working', () => {
     expect((await model.exited).reason).toMatch(/made no progress for 2 s/)
   })
 
+  it('is not meant by one that answers question after question', async () => {
+    const model = await open({}, { stall: 2000 })
+    const ask = async (): Promise<void> => {
+      for (let round = 0; round < 10; round++) await model.countTokens(order({ sleep: 400 }))
+    }
+    const later = sleep(clock, 200).then(ask)
+    await ask()
+    await later
+    await expect(model.ping()).resolves.toBeUndefined()
+  })
+
   it('is left alone while a slow reader holds things up', async () => {
     const model = await open({}, { stall: 2000, silence: 2000 })
     const stream = model.run(order({ parts: 600 }), { slot: 0, keptPrefix: 0, signal: never() })

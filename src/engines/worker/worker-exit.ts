@@ -42,7 +42,7 @@ export function classifyExit(exit: WorkerExit): LoadFailureClass {
 }
 
 /** True for the signals by which a program ends that broke, and their exit codes. */
-export function isCrash(exit: ChildExit): boolean {
+function isCrash(exit: ChildExit): boolean {
   return (
     (exit.signal !== null && exit.signal in CRASHES) ||
     (exit.code !== null && Object.values(CRASHES).includes(exit.code))

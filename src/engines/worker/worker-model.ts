@@ -10,13 +10,9 @@ import type { Call, CallValue, FromWorker } from './protocol.ts'
 import type { WorkerDeadlines } from './worker-deadlines.ts'
 import { describeExit, workerExited, type WorkerExit } from './worker-exit.ts'
 import type { WorkerProcess } from './worker-process.ts'
+import { WorkerQuestions } from './worker-questions.ts'
 import { WorkerRun } from './worker-run.ts'
 import { WorkerWatch } from './worker-watch.ts'
-
-interface Pending {
-  resolve: (value: CallValue) => void
-  reject: (error: ModelyardError) => void
-}
 
 export interface WorkerModelOptions {
   plan: LoadPlan
@@ -39,7 +35,7 @@ export class WorkerModel implements LoadedModel {
   readonly #deadlines: WorkerDeadlines
   readonly #watch: WorkerWatch
   readonly #runs = new Map<number, WorkerRun>()
-  readonly #calls = new Map<number, Pending>()
+  readonly #questions = new WorkerQuestions()
   #lastId = 0
   #failure: ModelyardError | undefined
   #unloading: Promise<void> | undefined
@@ -148,45 +144,39 @@ export class WorkerModel implements LoadedModel {
     if (signal?.aborted === true) throw abortError(signal)
     if (this.#failure !== undefined) throw this.#failure
     const id = ++this.#lastId
-    let removeListener = (): void => undefined
+    send(id)
+    const answer = this.#questions.wait(id, signal, () => this.#worker.send({ type: 'abort', id }))
+    this.#watch.begin()
     try {
-      return await new Promise<CallValue>((resolve, reject) => {
-        this.#calls.set(id, { resolve, reject })
-        this.#watch.begin()
-        removeListener = onAbort(signal, () => {
-          this.#worker.send({ type: 'abort', id })
-          reject(abortError(signal))
-        })
-        send(id)
-      })
+      return await answer
     } finally {
-      removeListener()
-      this.#calls.delete(id)
       this.#rest()
     }
   }
 
   #rest(): void {
-    if (this.#runs.size === 0 && this.#calls.size === 0) this.#watch.end()
+    if (this.#runs.size === 0 && this.#questions.size === 0) this.#watch.end()
   }
 
   #receive(message: FromWorker): void {
     this.#watch.heard()
+    if (message.type === 'pong') {
+      if (message.quiet !== undefined) this.#moved(this.#clock.now() - message.quiet)
+      this.#questions.answer(message.id, null)
+      return
+    }
+    this.#watch.moved()
     if (message.type === 'parts') {
       this.#moved(this.#clock.now())
       this.#runs.get(message.id)?.accept(message)
     } else if (message.type === 'result') this.#runs.get(message.id)?.end({ result: message.result })
-    else if (message.type === 'returned') this.#calls.get(message.id)?.resolve(message.value)
+    else if (message.type === 'returned') this.#questions.answer(message.id, message.value)
     else if (message.type === 'failed') this.#fail(message.id, ModelyardError.fromJSON(message.error))
-    else if (message.type === 'pong') {
-      if (message.quiet !== undefined) this.#moved(this.#clock.now() - message.quiet)
-      this.#calls.get(message.id)?.resolve(null)
-    }
   }
 
   #fail(id: number, error: ModelyardError): void {
     this.#runs.get(id)?.end({ error })
-    this.#calls.get(id)?.reject(error)
+    this.#questions.fail(id, error)
   }
 
   #moved(at: number): void {
@@ -200,7 +190,7 @@ export class WorkerModel implements LoadedModel {
     this.#failure = workerExited(exit)
     this.#watch.end()
     for (const run of this.#runs.values()) run.end({ error: this.#failure })
-    for (const call of this.#calls.values()) call.reject(this.#failure)
+    this.#questions.failAll(this.#failure)
     const expected = this.#unloading !== undefined && exit.ended === undefined
     return { expected, reason: `The worker ${describeExit(exit)}.`, logTail: exit.logTail }
   }
