@@ -6,10 +6,11 @@ import { DONE, EVENT_STREAM, eventData, HEARTBEAT } from './event-data.ts'
 import { encodeStreamError } from './encode-error.ts'
 import {
   chatLogprob,
+  envelopeJson,
   finishReason,
-  originObject,
-  timingsObject,
-  usageObject,
+  originJson,
+  timingsJson,
+  usageJson,
   type AnswerEnvelope,
 } from './usage.ts'
 
@@ -26,9 +27,9 @@ export class ChatStream implements RunEncoder {
   readonly #reasoning = new WholeText()
   #headersWentEarly = false
 
-  constructor({ id, created, model }: AnswerEnvelope, includeUsage: boolean) {
+  constructor(envelope: AnswerEnvelope, includeUsage: boolean) {
     this.#includeUsage = includeUsage
-    this.#head = `{"id":"${id}","object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)}`
+    this.#head = envelopeJson(envelope, 'chat.completion.chunk')
     // With usage asked for, all chunks but the last carry a null one (API reference).
     this.#open = includeUsage ? ',"usage":null' : ''
   }
@@ -83,16 +84,15 @@ export class ChatStream implements RunEncoder {
   end(result: Result, _task: number, info: RunInfo): string {
     const rest = this.#reasoningChunk(this.#reasoning.end()) + this.#textChunk(this.#text.end(), {})
     const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":"${finishReason(result)}"}`
-    const timings = JSON.stringify(timingsObject(result, info))
+    const timings = timingsJson(result, info)
     const last = eventData(`${this.#head},"choices":[${choice}]${this.#open},"timings":${timings}}`)
     return rest + last + (this.#includeUsage ? this.#usageChunk(result, info) : '')
   }
 
   /** Exactly one, after the finish chunk, without choices (BR-01). */
   #usageChunk(result: Result, info: RunInfo): string {
-    const usage = usageObject(result.usage)
-    if (this.#headersWentEarly) usage['modelyard'] = originObject(info)
-    return eventData(`${this.#head},"choices":[],"usage":${JSON.stringify(usage)}}`)
+    const usage = usageJson(result.usage, this.#headersWentEarly ? originJson(info) : '')
+    return eventData(`${this.#head},"choices":[],"usage":${usage}}`)
   }
 
   finish(): string {

@@ -1,7 +1,14 @@
 import type { RunInfo } from '../../runs/run.ts'
 import type { Part, Result, TokenLogprob } from '../../tasks/part.ts'
 import type { RunEncoder } from '../dialect.ts'
-import { chatLogprob, finishReason, timingsObject, usageObject, type AnswerEnvelope } from './usage.ts'
+import {
+  chatLogprob,
+  envelopeJson,
+  finishReason,
+  timingsJson,
+  usageJson,
+  type AnswerEnvelope,
+} from './usage.ts'
 import { encodeError } from './encode-error.ts'
 
 interface PlainToolCall {
@@ -45,36 +52,23 @@ export class ChatAnswer implements RunEncoder {
   }
 
   end(result: Result, _task: number, info: RunInfo): string {
-    const { id, created, model } = this.#envelope
-    this.#answer = JSON.stringify({
-      id,
-      object: 'chat.completion',
-      created,
-      model,
-      choices: [
-        {
-          index: 0,
-          message: this.#message(),
-          logprobs:
-            this.#logprobs === undefined ? null : { content: this.#logprobs.map(chatLogprob), refusal: null },
-          finish_reason: finishReason(result),
-        },
-      ],
-      usage: usageObject(result.usage),
-      timings: timingsObject(result, info),
-    })
+    const choice = `{"index":0,"message":${this.#message()},"logprobs":${this.#logprobsJson()},"finish_reason":"${finishReason(result)}"}`
+    const usage = `"usage":${usageJson(result.usage)},"timings":${timingsJson(result, info)}`
+    this.#answer = `${envelopeJson(this.#envelope, 'chat.completion')},"choices":[${choice}],${usage}}`
     return ''
   }
 
-  #message(): Record<string, unknown> {
+  #message(): string {
     const called = this.#toolCalls.size > 0
-    return {
-      role: 'assistant',
-      content: called && this.#text === '' ? null : this.#text,
-      ...(this.#reasoning === '' ? {} : { reasoning_content: this.#reasoning }),
-      refusal: null,
-      ...(called ? { tool_calls: [...this.#toolCalls.values()] } : {}),
-    }
+    const content = called && this.#text === '' ? 'null' : JSON.stringify(this.#text)
+    const reasoning = this.#reasoning === '' ? '' : `,"reasoning_content":${JSON.stringify(this.#reasoning)}`
+    const calls = called ? `,"tool_calls":${JSON.stringify([...this.#toolCalls.values()])}` : ''
+    return `{"role":"assistant","content":${content}${reasoning},"refusal":null${calls}}`
+  }
+
+  #logprobsJson(): string {
+    if (this.#logprobs === undefined) return 'null'
+    return JSON.stringify({ content: this.#logprobs.map(chatLogprob), refusal: null })
   }
 
   finish(): string {

@@ -8,10 +8,11 @@ import { encodeStreamError } from './encode-error.ts'
 import { DONE, EVENT_STREAM, eventData, HEARTBEAT } from './event-data.ts'
 import {
   addUsage,
+  envelopeJson,
   finishReason,
-  originObject,
-  timingsObject,
-  usageObject,
+  originJson,
+  timingsJson,
+  usageJson,
   type AnswerEnvelope,
 } from './usage.ts'
 
@@ -30,9 +31,9 @@ export class CompletionStream implements RunEncoder {
   #info: RunInfo | undefined
   #headersWentEarly = false
 
-  constructor({ id, created, model }: AnswerEnvelope, includeUsage: boolean) {
+  constructor(envelope: AnswerEnvelope, includeUsage: boolean) {
     this.#includeUsage = includeUsage
-    this.#head = `{"id":"${id}","object":"text_completion","created":${created},"model":${JSON.stringify(model)}`
+    this.#head = envelopeJson(envelope, 'text_completion')
     this.#open = includeUsage ? ',"usage":null' : ''
   }
 
@@ -62,14 +63,13 @@ export class CompletionStream implements RunEncoder {
     this.#usage = addUsage(this.#usage, result.usage)
     this.#info = info
     this.#offset = 0
-    const timings = `,"timings":${JSON.stringify(timingsObject(result, info))}`
+    const timings = `,"timings":${timingsJson(result, info)}`
     return this.#chunk(task, this.#text.end(), 'null', `"${finishReason(result)}"`, timings)
   }
 
   finish(): string {
     if (!this.#includeUsage) return DONE
-    const usage = usageObject(this.#usage)
-    if (this.#headersWentEarly && this.#info !== undefined) usage['modelyard'] = originObject(this.#info)
-    return eventData(`${this.#head},"choices":[],"usage":${JSON.stringify(usage)}}`) + DONE
+    const origin = this.#headersWentEarly && this.#info !== undefined ? originJson(this.#info) : ''
+    return eventData(`${this.#head},"choices":[],"usage":${usageJson(this.#usage, origin)}}`) + DONE
   }
 }

@@ -4,7 +4,7 @@ import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
 import type { RunEncoder } from '../dialect.ts'
 import { completionLogprobs } from './completion-logprobs.ts'
 import { encodeError } from './encode-error.ts'
-import { addUsage, finishReason, timingsObject, usageObject, type AnswerEnvelope } from './usage.ts'
+import { addUsage, envelopeJson, finishReason, timingsJson, usageJson, type AnswerEnvelope } from './usage.ts'
 
 /** Answers to one or several prompts in one piece; choices are in the order of the prompts. */
 export class CompletionAnswer implements RunEncoder {
@@ -16,7 +16,7 @@ export class CompletionAnswer implements RunEncoder {
   #text = ''
   #logprobs: TokenLogprob[] | undefined
   #usage: Usage = NO_USAGE
-  #timings: Record<string, number> | undefined
+  #timings = ''
 
   constructor(envelope: AnswerEnvelope) {
     this.#envelope = envelope
@@ -35,21 +35,15 @@ export class CompletionAnswer implements RunEncoder {
     this.#text = ''
     this.#logprobs = undefined
     this.#usage = addUsage(this.#usage, result.usage)
-    this.#timings = timingsObject(result, info)
+    this.#timings = timingsJson(result, info)
     return ''
   }
 
   finish(): string {
-    const { id, created, model } = this.#envelope
-    return JSON.stringify({
-      id,
-      object: 'text_completion',
-      created,
-      model,
-      choices: this.#choices,
-      usage: usageObject(this.#usage),
-      // Stages of several runs do not add up to anything.
-      ...(this.#choices.length === 1 ? { timings: this.#timings } : {}),
-    })
+    // Stages of several runs do not add up to anything.
+    const timings = this.#choices.length === 1 ? `,"timings":${this.#timings}` : ''
+    const choices = JSON.stringify(this.#choices)
+    const head = envelopeJson(this.#envelope, 'text_completion')
+    return `${head},"choices":${choices},"usage":${usageJson(this.#usage)}${timings}}`
   }
 }

@@ -34,15 +34,15 @@ export function addUsage(sum: Usage, usage: Usage): Usage {
   }
 }
 
-/** `usage` of chat and completions. */
-export function usageObject(usage: Usage): Record<string, unknown> {
-  return {
-    prompt_tokens: usage.promptTokens,
-    completion_tokens: usage.completionTokens,
-    total_tokens: usage.promptTokens + usage.completionTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
-    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-  }
+/** `usage` of chat and completions as JSON. Written out: these objects are made for every answer. */
+export function usageJson(usage: Usage, more = ''): string {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage
+  return (
+    `{"prompt_tokens":${promptTokens},"completion_tokens":${completionTokens},` +
+    `"total_tokens":${promptTokens + completionTokens},` +
+    `"prompt_tokens_details":{"cached_tokens":${cachedTokens}},` +
+    `"completion_tokens_details":{"reasoning_tokens":${reasoningTokens}}${more}}`
+  )
 }
 
 function perSecond(tokens: number, milliseconds: number): number {
@@ -53,31 +53,28 @@ function round(value: number): number {
   return Math.round(value * 100) / 100
 }
 
-/** The `timings` extension, with the names llama.cpp's server uses; milliseconds. */
-export function timingsObject({ usage, timings }: Result, info: RunInfo): Record<string, number> {
+/** The `timings` extension as JSON, with the names llama.cpp's server uses; milliseconds. */
+export function timingsJson({ usage, timings }: Result, info: RunInfo): string {
   const evaluated = usage.promptTokens - usage.cachedTokens
-  return {
-    queue_ms: round(info.queueMs),
-    load_ms: round(info.loadMs),
-    cache_n: usage.cachedTokens,
-    prompt_n: evaluated,
-    prompt_ms: round(timings.prefill),
-    prompt_per_second: perSecond(evaluated, timings.prefill),
-    predicted_n: usage.completionTokens,
-    predicted_ms: round(timings.decode),
-    predicted_per_second: perSecond(usage.completionTokens, timings.decode),
-  }
+  return (
+    `{"queue_ms":${round(info.queueMs)},"load_ms":${round(info.loadMs)},"cache_n":${usage.cachedTokens},` +
+    `"prompt_n":${evaluated},"prompt_ms":${round(timings.prefill)},` +
+    `"prompt_per_second":${perSecond(evaluated, timings.prefill)},` +
+    `"predicted_n":${usage.completionTokens},"predicted_ms":${round(timings.decode)},` +
+    `"predicted_per_second":${perSecond(usage.completionTokens, timings.decode)}}`
+  )
 }
 
-/** What the headers say, for the end of a stream whose headers went out before it was known. */
-export function originObject(info: RunInfo): Record<string, unknown> {
-  return {
-    model: info.model,
-    instance: info.instance ?? null,
-    queue_ms: round(info.queueMs),
-    load_ms: round(info.loadMs),
-    cached_tokens: info.cachedTokens,
-  }
+/** What the headers say, for the usage at the end of a stream whose headers went out before it was known. */
+export function originJson(info: RunInfo): string {
+  const { model, instance = null, queueMs, loadMs, cachedTokens } = info
+  const queue = { queue_ms: round(queueMs), load_ms: round(loadMs) }
+  return `,"modelyard":${JSON.stringify({ model, instance, ...queue, cached_tokens: cachedTokens })}`
+}
+
+/** The beginning of every object of an answer; it stays open. */
+export function envelopeJson({ id, created, model }: AnswerEnvelope, kind: string): string {
+  return `{"id":"${id}","object":"${kind}","created":${created},"model":${JSON.stringify(model)}`
 }
 
 /** An entry of chat's `logprobs.content`. */
