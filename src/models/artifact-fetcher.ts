@@ -20,7 +20,6 @@ const ANSWER_WITHIN = 3000
 
 /** What a fetch needs beside its source. */
 export interface FetcherSurroundings {
-  folder: string
   catalog: Readonly<Record<string, CatalogEntry>>
   locator: ArtifactLocator
   http: HttpClient
@@ -40,14 +39,15 @@ export class ArtifactFetcher {
     context: TransferContext,
     promised: Omit<CatalogSource, 'source'> = {},
   ): Promise<string> {
-    const { folder, http, report } = this.#surroundings
+    const { http, report } = this.#surroundings
+    const { folder } = context
     switch (source.kind) {
       case 'file':
         return findLocalModel(source.path)
       case 'catalog':
         return this.#fetchEntry(source.name, context)
       case 'hub':
-        return fetchHubModel(source, folder, context, http, report)
+        return fetchHubModel(source, context, http, report)
       case 'url': {
         const wanted = { target: urlPath(folder, source.url), ...promised, url: new URL(source.url) }
         return this.#fetchOne(wanted, context, async (meter) => fetchByHttp(wanted, context, meter, http))

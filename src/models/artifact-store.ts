@@ -1,4 +1,5 @@
 import { rm, stat } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
 import { abortError } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { toModelyardError } from '../base/errors.ts'
@@ -7,7 +8,7 @@ import { ArtifactFetcher } from './artifact-fetcher.ts'
 import { ArtifactLocator } from './artifact-locator.ts'
 import { CATALOG, type CatalogEntry } from './catalog.ts'
 import { findLocalModel } from './discovery/find-local-model.ts'
-import { recordPath } from './downloads/artifact-record.ts'
+import { readRecord, recordPath } from './downloads/artifact-record.ts'
 import { defined } from './downloads/fetch-file.ts'
 import { filesOfModel } from './downloads/fetch-hub-model.ts'
 import { HttpClient } from './downloads/http-client.ts'
@@ -89,6 +90,11 @@ export class ArtifactStore {
     return this.#locator.locate(source, { signal: new AbortController().signal, verify: false })
   }
 
+  /** Whether a file lies in the models folder with a record of having been fetched: only such files are ever deleted. */
+  async owns(path: string): Promise<boolean> {
+    return (await readRecord(path)) !== undefined && resolve(path).startsWith(resolve(this.folder) + sep)
+  }
+
   /** Bytes of a fetched model with all its files. */
   async sizeOf(path: string): Promise<number> {
     const sizes = (await filesOfModel(path)).map(fileSize)
@@ -126,9 +132,10 @@ export class ArtifactStore {
     const http = this.#httpClient()
     const { folder, catalog } = this
     try {
-      const fetcher = new ArtifactFetcher({ folder, catalog, locator: this.#locator, http, report })
+      const fetcher = new ArtifactFetcher({ catalog, locator: this.#locator, http, report })
       const context = {
         clock: this.#clock,
+        folder,
         options: this.#transfer,
         signal,
         source: formatSource(source),

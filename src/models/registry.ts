@@ -1,10 +1,9 @@
-import { readdir, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { ModelyardError } from '../base/errors.ts'
 import { nearestNames } from '../base/nearest.ts'
-import type { ArtifactStore } from './artifact-store.ts'
-import { isCompanion } from './discovery/find-local-model.ts'
-import { parseShardName } from './gguf/shards.ts'
+import type { ArtifactStore, EnsureOptions } from './artifact-store.ts'
+import { idsOfFoundModels } from './discovery/model-id.ts'
+import { type FoundModel, scanModelsFolder } from './discovery/scan-models-folder.ts'
 import type { ModelSpec } from './model-spec.ts'
 
 export interface ModelRegistryOptions {
@@ -15,18 +14,33 @@ export interface ModelRegistryOptions {
   defaultSpec: (id: string, source: string) => ModelSpec
 }
 
-/** Folders of the models folder that hold fetched files; what lies elsewhere in it was put there by people. */
-const FETCHED = new Set(['hf', 'pip', 'url'])
+/** Ids of models that another configuration changed. */
+export interface RegistryDifference {
+  added: string[]
+  removed: string[]
+  changed: string[]
+}
+
+/** What removing a model's files means (S6). */
+export interface Removal {
+  path: string
+  /** Bytes that come free; 0 when another model keeps the files. */
+  bytes: number
+  /** Ids of other models with the same files: then nothing is deleted. */
+  keptFor: string[]
+}
 
 /**
- * What exists: models of the configuration, models of the catalog whose files are here, and files people put into the models folder. A name
- * that is none of them never makes anybody reach for the internet.
+ * What exists: models of the configuration, models of the catalog whose files are here, and what lies in the models folder, fetched
+ * or put there by hand. A name that is none of them never makes anybody reach for the internet.
  */
 export class ModelRegistry {
   readonly #artifacts: ArtifactStore
   readonly #defaultSpec: ModelRegistryOptions['defaultSpec']
   #configured = new Map<string, ModelSpec>()
   #found = new Map<string, ModelSpec>()
+  #problems = new Map<string, string>()
+  #folderProblems: readonly string[] = []
 
   constructor({ specs, artifacts, defaultSpec }: ModelRegistryOptions) {
     this.#artifacts = artifacts
@@ -34,22 +48,39 @@ export class ModelRegistry {
     this.replace(specs)
   }
 
-  /** Another configuration. */
-  replace(specs: readonly ModelSpec[]): void {
-    this.#configured = new Map(specs.map((spec) => [spec.id, this.#withCatalog(spec)]))
+  /** Another configuration. Models that are described as before keep their spec's identity. */
+  replace(specs: readonly ModelSpec[]): RegistryDifference {
+    const before = this.#configured
+    const now = new Map(specs.map((spec) => [spec.id, kept(this.#withCatalog(spec), before)]))
+    this.#configured = now
+    for (const id of now.keys()) this.#found.delete(id)
+    return {
+      added: [...now.keys()].filter((id) => !before.has(id)),
+      removed: [...before.keys()].filter((id) => !now.has(id)),
+      changed: [...now].filter(([id, spec]) => before.has(id) && before.get(id) !== spec).map(([id]) => id),
+    }
   }
 
-  /** Looks again which files are there: at start, and after a model was fetched or removed. */
+  /** Looks again which files are there: at start, and after a model was fetched, removed or put into the folder. */
   async refresh(): Promise<void> {
-    const found = [...(await this.#foundOfCatalog()), ...(await this.#foundInFolder())]
+    const { models, problems } = await scanModelsFolder(this.#artifacts.folder)
+    const catalog = await this.#placesOfCatalog()
+    const taken = new Set([...catalog.values(), ...(await this.#placesOfConfigured())])
+    const others = models.filter(({ path }) => !taken.has(path))
+    const before = this.#found
+    const specs = [...catalog.keys()].map((name) => this.#withCatalog(this.#defaultSpec(name, name)))
+    this.#problems = new Map()
+    for (const [model, id] of idsOfFoundModels(others)) specs.push(this.#specOf(model, id))
     // Specs that did not change keep their identity: that is how others see that nothing is to be done.
-    const entries = found.map((spec): [string, ModelSpec] => [spec.id, this.#kept(spec)])
+    const entries = specs.map((spec): [string, ModelSpec] => [spec.id, kept(spec, before)])
     this.#found = new Map(entries.filter(([id]) => !this.#configured.has(id)))
+    this.#folderProblems = problems
   }
 
-  /** By id or alias. @throws ModelyardError `model_not_found` with the nearest names and what to do */
+  /** By id, alias, or the last part of a found model's id where only one has it. @throws ModelyardError `model_not_found` with the nearest names and what to do */
   resolve(name: string): ModelSpec {
-    const spec = this.#configured.get(name) ?? this.#byAlias(name) ?? this.#found.get(name)
+    const spec =
+      this.#configured.get(name) ?? this.#byAlias(name) ?? this.#found.get(name) ?? this.#byShortName(name)
     if (spec === undefined) throw this.#unknown(name)
     return spec
   }
@@ -59,9 +90,65 @@ export class ModelRegistry {
     return [...this.#configured.values(), ...this.#found.values()]
   }
 
+  /** Why a model that was found cannot be used, as far as that shows without reading its file; undefined = nothing is known. */
+  problemOf(id: string): string | undefined {
+    return this.#problems.get(id)
+  }
+
+  /** What is wrong in the models folder beside its models: links that lead nowhere, folders that cannot be read. */
+  folderProblems(): readonly string[] {
+    return this.#folderProblems
+  }
+
+  /**
+   * Path of a model's file, fetched first when it is remote and not there; undefined for engines without weights.
+   * @throws ModelyardError as {@link ArtifactStore.ensure}
+   */
+  async ensureArtifacts(spec: ModelSpec, options: EnsureOptions = {}): Promise<string | undefined> {
+    return spec.source === undefined ? undefined : this.#artifacts.ensure(spec.source, options)
+  }
+
+  /** What {@link remove} would do. @throws ModelyardError `model_not_found`, `invalid_request` for files that Modelyard did not fetch */
+  async planRemoval(name: string): Promise<Removal> {
+    const { id, source } = this.resolve(name)
+    const path = source === undefined ? undefined : await this.#artifacts.locate(source)
+    if (path === undefined) {
+      throw new ModelyardError('model_not_found', `"${id}" has no files here: there is nothing to remove.`)
+    }
+    if (!(await this.#artifacts.owns(path))) {
+      const message = `${path} is your own file, not one that was fetched. Delete it yourself if you want it gone.`
+      throw new ModelyardError('invalid_request', message, { details: { path } })
+    }
+    const keptFor = await this.#othersWith(path, id)
+    return { path, keptFor, bytes: keptFor.length > 0 ? 0 : await this.#artifacts.sizeOf(path) }
+  }
+
+  /** Deletes the files of a model unless another one has the same. Its configuration stays. */
+  async remove(name: string): Promise<Removal> {
+    const removal = await this.planRemoval(name)
+    if (removal.keptFor.length === 0) await this.#artifacts.remove(removal.path)
+    await this.refresh()
+    return removal
+  }
+
+  async #othersWith(path: string, id: string): Promise<string[]> {
+    const others = this.list().filter((spec) => spec.id !== id && spec.source !== undefined)
+    const places = await Promise.all(others.map(async ({ source = '' }) => this.#place(source)))
+    return others.filter((_, index) => places[index] === path).map((spec) => spec.id)
+  }
+
+  async #place(source: string): Promise<string | undefined> {
+    return this.#artifacts.locate(source).catch(() => undefined)
+  }
+
   #byAlias(name: string): ModelSpec | undefined {
     for (const spec of this.#configured.values()) if (spec.aliases.includes(name)) return spec
     return undefined
+  }
+
+  #byShortName(name: string): ModelSpec | undefined {
+    const [only, ...others] = [...this.#found.values()].filter(({ id }) => id.endsWith(`/${name}`))
+    return others.length === 0 ? only : undefined
   }
 
   /** What the catalog knows of a model holds where the configuration says nothing. */
@@ -72,22 +159,23 @@ export class ModelRegistry {
     return { ...catalog[source]?.spec, ...spec }
   }
 
-  async #foundOfCatalog(): Promise<ModelSpec[]> {
+  /** Names of the catalog whose files are here, and where. */
+  async #placesOfCatalog(): Promise<Map<string, string>> {
     const names = Object.keys(this.#artifacts.catalog)
-    const places = await Promise.all(names.map((name) => this.#artifacts.locate(name)))
-    return names
-      .filter((_, index) => places[index] !== undefined)
-      .map((name) => this.#withCatalog(this.#defaultSpec(name, name)))
+    const places = await Promise.all(names.map(async (name) => this.#place(name)))
+    const entries = names.map((name, index): [string, string | undefined] => [name, places[index]])
+    return new Map(entries.filter((entry): entry is [string, string] => entry[1] !== undefined))
   }
 
-  async #foundInFolder(): Promise<ModelSpec[]> {
-    const paths = await modelFiles(this.#artifacts.folder)
-    return paths.map((path) => this.#defaultSpec(idOfFile(path), path))
+  async #placesOfConfigured(): Promise<string[]> {
+    const sources = [...this.#configured.values()].flatMap(({ source }) => source ?? [])
+    const places = await Promise.all(sources.map(async (source) => this.#place(source)))
+    return places.filter((place) => place !== undefined)
   }
 
-  #kept(spec: ModelSpec): ModelSpec {
-    const before = this.#found.get(spec.id)
-    return before !== undefined && before.source === spec.source ? before : spec
+  #specOf(model: FoundModel, id: string): ModelSpec {
+    if (model.problem !== undefined) this.#problems.set(id, model.problem)
+    return this.#defaultSpec(id, model.path)
   }
 
   #unknown(name: string): ModelyardError {
@@ -105,33 +193,8 @@ export class ModelRegistry {
   }
 }
 
-/** Files that people put into the models folder, at most three folders deep; the first shard stands for a split model. */
-async function modelFiles(folder: string, depth = 0): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  const found: string[] = []
-  for (const entry of entries.sort((a, b) => a.name.localeCompare(b.name))) {
-    const path = join(folder, entry.name)
-    if (await isFolder(path)) {
-      if (depth < 3 && !(depth === 0 && FETCHED.has(entry.name)))
-        found.push(...(await modelFiles(path, depth + 1)))
-    } else if (isModelFile(entry.name)) found.push(path)
-  }
-  return found
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  )
-}
-
-function isModelFile(name: string): boolean {
-  return /\.gguf$/i.test(name) && !isCompanion(name) && (parseShardName(name)?.number ?? 1) === 1
-}
-
-/** The file's name without ending, in the letters ids may have. */
-function idOfFile(path: string): string {
-  const stem = parseShardName(path)?.stem ?? basename(path).replace(/\.gguf$/i, '')
-  return stem.replaceAll(/[^\w.:-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'model'
+/** The spec that was there before, when the new one says the same. */
+function kept(spec: ModelSpec, before: ReadonlyMap<string, ModelSpec>): ModelSpec {
+  const known = before.get(spec.id)
+  return known !== undefined && isDeepStrictEqual(known, spec) ? known : spec
 }

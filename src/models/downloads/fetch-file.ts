@@ -39,19 +39,20 @@ export async function ensureFile(
     // The one we waited for has fetched it.
     if (!(await isSoundFile(wanted.target, { ...wanted, verify }, signal, meter))) await fetcher()
   } finally {
-    await lock.release()
+    lock.release()
   }
 }
 
 async function takeLock(
   target: string,
-  { clock, signal }: TransferContext,
+  { clock, signal, folder }: TransferContext,
   meter: ProgressMeter,
 ): Promise<FileLock> {
   try {
     return await lockFile(`${target}.lock`, {
       clock,
       signal,
+      socketFolder: folder,
       onWait: async ({ pid }) => {
         const state = await readPartState(target)
         meter.update('waiting', receivedBytes(state?.ranges ?? []), state?.size ?? null, pid)

@@ -13,7 +13,6 @@ import { DEFAULT_ENDPOINT, type TransferContext } from './transfer.ts'
 /** Fetches the files of a model on the hub. @returns path of the file to open, the first shard of a split model */
 export async function fetchHubModel(
   source: HubSource,
-  models: string,
   context: TransferContext,
   http: HttpClient,
   report: (progress: DownloadProgress) => void,
@@ -25,7 +24,7 @@ export async function fetchHubModel(
   const { repository, revision } = source
   const { commit, files } = await hub.list({ repository, revision, signal, ...defined({ answerWithin }) })
   const [first, ...others] = pickHubFiles(source, files)
-  const folder = hubFolder(models, source)
+  const folder = hubFolder(context.folder, source)
   // The first shard comes last: only when it is there is the model there.
   for (const file of [...others, first]) {
     const shards = file === first && others.length > 0 ? others.map(({ path }) => basename(path)) : undefined

@@ -34,6 +34,8 @@ export interface PipOptions {
 /** One fetch on its way. */
 export interface TransferContext {
   clock: Clock
+  /** The models folder. */
+  folder: string
   options: TransferOptions
   signal: AbortSignal
   /** Canonical writing of what was asked for: kept in the records. */

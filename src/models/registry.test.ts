@@ -1,0 +1,178 @@
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SystemClock } from '../base/clock.ts'
+import { ArtifactStore } from './artifact-store.ts'
+import { CATALOG } from './catalog.ts'
+import { writeRecord } from './downloads/artifact-record.ts'
+import type { ModelSpec } from './model-spec.ts'
+import { ModelRegistry } from './registry.ts'
+
+let folder: string
+let store: ArtifactStore
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'registry-'))
+  store = new ArtifactStore({ folder: join(folder, 'models'), clock: new SystemClock() })
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true })
+})
+
+function spec(id: string, values: Partial<ModelSpec> = {}): ModelSpec {
+  return {
+    id,
+    slots: 4,
+    minInstances: 0,
+    maxInstances: 1,
+    keepAlive: 300_000,
+    pinned: false,
+    prepare: 'on-demand',
+    isolation: 'worker',
+    device: { gpu: 'auto', memoryLock: false },
+    aliases: [],
+    defaults: {},
+    engineOptions: {},
+    ...values,
+  }
+}
+
+function registry(specs: ModelSpec[] = []): ModelRegistry {
+  return new ModelRegistry({ specs, artifacts: store, defaultSpec: (id, source) => spec(id, { source }) })
+}
+
+/** A file in the models folder; with sources as if it had been fetched. */
+async function put(name: string, sources: string[] = []): Promise<string> {
+  const path = join(folder, 'models', name)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, 'weights')
+  const sha256 = 'd93bc6cef7dd3c3c5b06e8b4d6e0a1b7c6e7a1f36d2c6dd8a5bbb4a3b9f3ad6c'
+  if (sources.length > 0) await writeRecord(path, path, { sources, sha256, fetchedAt: 0 })
+  return path
+}
+
+const ids = (of: ModelRegistry): string[] => of.list().map(({ id }) => id)
+
+describe('ModelRegistry', () => {
+  it('resolves ids and aliases of the configuration', () => {
+    const models = registry([spec('a', { aliases: ['b'] }), spec('c')])
+    expect(models.resolve('a').id).toBe('a')
+    expect(models.resolve('b').id).toBe('a')
+    expect(ids(models)).toEqual(['a', 'c'])
+  })
+
+  it('names what is near to a mistyped name, and how to fetch what the catalog knows', () => {
+    const models = registry([spec('llama-3')])
+    expect(() => models.resolve('lama-3')).toThrow('Did you mean "llama-3"?')
+    expect(() => models.resolve('smollm2')).toThrow('modelyard pull smollm2')
+    expect(() => models.resolve('zzzzzzzzzzzz')).toThrow('modelyard list')
+  })
+
+  it('tells which models another configuration adds, removes and changes; the others keep their identity', () => {
+    const models = registry([spec('same'), spec('gone'), spec('other')])
+    const same = models.resolve('same')
+    expect(models.replace([spec('same'), spec('other', { slots: 8 }), spec('new')])).toEqual({
+      added: ['new'],
+      removed: ['gone'],
+      changed: ['other'],
+    })
+    expect(models.resolve('same')).toBe(same)
+    expect(() => models.resolve('gone')).toThrow('There is no model "gone"')
+  })
+
+  it('lets the configuration win over the catalog, and the catalog fill in what it does not say', () => {
+    const models = registry([
+      spec('small', { source: 'smollm2' }),
+      spec('own', { source: 'smollm2', system: 'Hi', context: 99 }),
+    ])
+    expect(models.resolve('small')).toMatchObject({ system: '', context: CATALOG['smollm2']?.spec.context })
+    expect(models.resolve('own')).toMatchObject({ system: 'Hi', context: 99 })
+  })
+
+  it('finds files in the models folder, put there by hand or fetched, with stable identity', async () => {
+    await put('mine/llama.gguf')
+    await put('hf/org/repo/main/m-Q4_K_M.gguf', ['hf:org/repo:Q4_K_M'])
+    const models = registry()
+    await models.refresh()
+    expect(ids(models)).toEqual(['org/repo:Q4_K_M', 'mine/llama'])
+    const before = models.resolve('mine/llama')
+    expect(models.resolve('llama')).toBe(before)
+    await models.refresh()
+    expect(models.resolve('mine/llama')).toBe(before)
+  })
+
+  it('lists a fetched model of the catalog by its name only, and a configured one by its id only', async () => {
+    const [place] = CATALOG['minilm']?.sources ?? []
+    await put('hf/second-state/All-MiniLM-L6-v2-Embedding-GGUF/main/all-MiniLM-L6-v2-Q8_0.gguf', [
+      place?.source ?? '',
+    ])
+    await put('hf/org/repo/main/m.gguf', ['hf:org/repo'])
+    await put('own.gguf')
+    const models = registry([
+      spec('chat', { source: 'hf:org/repo' }),
+      spec('mine', { source: join(folder, 'models/own.gguf') }),
+    ])
+    await models.refresh()
+    expect(ids(models)).toEqual(['chat', 'mine', 'minilm'])
+  })
+
+  it('forgets a found file that is gone', async () => {
+    const path = await put('m.gguf')
+    const models = registry()
+    await models.refresh()
+    await rm(path)
+    await models.refresh()
+    expect(ids(models)).toEqual([])
+  })
+
+  it('tells of broken models and links', async () => {
+    await put('m-00001-of-00002.gguf')
+    await symlink(join(folder, 'none'), join(folder, 'models/x.gguf'))
+    const models = registry()
+    await models.refresh()
+    expect(models.problemOf('m')).toContain('m-00002-of-00002.gguf is missing')
+    expect(models.folderProblems()).toHaveLength(1)
+  })
+
+  it('gives the path of local files and none for engines without weights', async () => {
+    const path = await put('m.gguf')
+    const models = registry()
+    expect(await models.ensureArtifacts(spec('a', { source: path }))).toBe(path)
+    expect(await models.ensureArtifacts(spec('b'))).toBeUndefined()
+    await expect(models.ensureArtifacts(spec('c', { source: join(folder, 'gone.gguf') }))).rejects.toThrow(
+      'file is gone',
+    )
+  })
+})
+
+describe('removing (S6)', () => {
+  it('tells what comes free before anything is deleted', async () => {
+    const path = await put('hf/org/repo/main/m.gguf', ['hf:org/repo'])
+    const models = registry([spec('a', { source: 'hf:org/repo' })])
+    expect(await models.planRemoval('a')).toEqual({ path, bytes: 7, keptFor: [] })
+    expect(await readdir(dirname(path))).toHaveLength(2)
+    expect(await models.remove('a')).toEqual({ path, bytes: 7, keptFor: [] })
+    expect(await readdir(dirname(path))).toEqual([])
+    expect(models.resolve('a').id).toBe('a')
+  })
+
+  it('keeps files that another model has as well (S4)', async () => {
+    const path = await put('hf/org/repo/main/m.gguf', ['hf:org/repo', 'hf:org/repo/m.gguf'])
+    const models = registry([
+      spec('a', { source: 'hf:org/repo' }),
+      spec('b', { source: 'hf:org/repo/m.gguf' }),
+    ])
+    expect(await models.remove('a')).toEqual({ path, bytes: 0, keptFor: ['b'] })
+    expect(await readdir(dirname(path))).toHaveLength(2)
+  })
+
+  it('never deletes what it did not fetch', async () => {
+    const path = await put('mine.gguf')
+    const models = registry()
+    await models.refresh()
+    await expect(models.remove('mine')).rejects.toMatchObject({ code: 'invalid_request', details: { path } })
+    await expect(registry([spec('a', { source: 'hf:org/none' })]).remove('a')).rejects.toMatchObject({
+      code: 'model_not_found',
+    })
+  })
+})
