@@ -17,7 +17,8 @@ export async function watchConfiguration(options: ReloaderOptions): Promise<Conf
   const reloader = new ConfigurationReloader(options)
   const watcher = watch(folder, {
     depth: 0,
-    ignoreInitial: true,
+    // The file counts as touched when the watch begins: what was saved since it was read must not be missed.
+    ignoreInitial: false,
     ignored: (path) => path !== folder && basename(path) !== name,
   })
   watcher.on('all', () => reloader.touched())
