@@ -23,7 +23,7 @@ describe('commands without a server', () => {
     const { out } = await home.run(['run', 'fake', 'please', 'say it back:', '-'], {
       input: 'from the pipe\n',
     })
-    expect(out).toContain('please say it back:\n\nfrom the pipe')
+    expect(out).toBe('please say it back:\n\nfrom the pipe\n')
   })
 
   it('run with a prompt does not wait for an input that nobody closes', async () => {

@@ -2,7 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { expect } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Milliseconds; a busy machine takes its time. */
+const DEADLINE = 60_000
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -111,13 +114,14 @@ function program(child: ChildProcess, onEnd: () => void): Program {
   const waitFor = async (read: () => string, text: string | RegExp): Promise<string> => {
     const find = (): string | undefined =>
       typeof text === 'string' ? (read().includes(text) ? text : undefined) : text.exec(read())?.[0]
-    await expect
-      .poll(() => (find() === undefined && hasEnded ? `ended: ${out}${err}` : find() !== undefined), {
-        timeout: 30_000,
-        interval: 20,
-      })
-      .toBe(true)
-    return find() ?? ''
+    const deadline = performance.now() + DEADLINE
+    for (;;) {
+      const found = find()
+      if (found !== undefined) return found
+      if (hasEnded) throw new Error(`It ended before it showed ${text}:\n${out}${err}`)
+      if (performance.now() > deadline) throw new Error(`It never showed ${text}:\n${out}${err}`)
+      await sleep(20)
+    }
   }
   return {
     pid: child.pid ?? 0,
