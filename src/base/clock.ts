@@ -29,6 +29,12 @@ export class SystemClock implements Clock {
   }
 }
 
+/** Work that must be ended before the process may end by itself; timers of a clock alone do not keep it alive. Cancelling twice is harmless. */
+export function keepProcessAlive(): Timer {
+  const handle = setInterval(() => undefined, 2 ** 30)
+  return { cancel: () => clearInterval(handle) }
+}
+
 interface ManualTimer {
   due: number
   callback: () => void
