@@ -87,9 +87,11 @@ const BROKEN: Record<string, [status: string, message: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not come in time.'],
 }
 
-/** Bytes that are no HTTP get an answer, not a bare cut. */
+/** Bytes that are no HTTP get an answer, not a bare cut; but never one in the middle of the answer to an earlier request. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  // Node's own handler looks at this field too; there is no public one.
+  const current = (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage
+  if (!socket.writable || error.code === 'ECONNRESET' || current?.headersSent === true) {
     socket.destroy()
     return
   }

@@ -51,6 +51,18 @@ describe('bytes that are no HTTP', () => {
     expect(await client.until((text) => text.includes('\r\n\r\n'))).toMatch(/^HTTP\/1.1 431 .*{"error":/s)
   })
 
+  it('bytes after a request do not get into the stream of its answer, and end its run', async () => {
+    await open({
+      script: () => [STARTED, { type: 'text', text: 'one' }, { wait: new Promise(() => undefined) }],
+    })
+    client.post(PATH, JSON.stringify({ ...CHAT, stream: true }))
+    await client.until((text) => text.includes('one'))
+    client.send('\u0001\u0002 no HTTP\r\n\r\n')
+    await eventually(() => client.closed && server.yard.active === 0)
+    expect(client.received.match(/HTTP\/1.1/g)).toHaveLength(1)
+    expect(client.received).not.toContain('400 Bad Request')
+  })
+
   it('a broken chunk inside an upload does no harm', async () => {
     await open()
     client.send(
