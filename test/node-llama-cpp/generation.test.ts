@@ -262,7 +262,7 @@ describe('prompts for completion', () => {
   })
   afterAll(async () => model.unload())
   const ids = (text: string): number[] =>
-    [...text].map((character) => made.vocabulary.ids.get(character) as number)
+    Array.from(text, (character) => made.vocabulary.ids.get(character) as number)
 
   it('as token ids give what the same text gives', async () => {
     const bos = made.vocabulary.ids.get('<s>') as number

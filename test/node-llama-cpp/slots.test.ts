@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import type { Message } from '../../src/tasks/message.ts'
 import { makeTinyModel } from '../models/make-tiny-gguf.ts'
@@ -228,21 +228,15 @@ describe('giving up', () => {
 
   it('leaves no listener on a long-lived signal (F14)', async () => {
     const { signal } = new AbortController()
-    let listeners = 0
-    const add = signal.addEventListener.bind(signal)
-    const remove = signal.removeEventListener.bind(signal)
-    signal.addEventListener = ((...args: Parameters<typeof add>) => {
-      listeners++
-      add(...args)
-    }) as typeof signal.addEventListener
-    signal.removeEventListener = ((...args: Parameters<typeof remove>) => {
-      listeners--
-      remove(...args)
-    }) as typeof signal.removeEventListener
+    const added = vi.spyOn(signal, 'addEventListener')
+    const removed = vi.spyOn(signal, 'removeEventListener')
     for (let count = 0; count < 5; count++) {
       await ask(model, completion('the', { maxTokens: 2 }), { signal })
     }
-    expect(listeners).toBe(0)
+    expect(added).toHaveBeenCalledTimes(5)
+    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+      added.mock.calls.map(([, listener]) => listener),
+    )
   })
 
   it('an unload cuts what runs, with a clear error, and frees only then', async () => {

@@ -68,6 +68,7 @@ export class EmbeddingModel implements LoadedModel {
   }
 
   async memory(): Promise<MeasuredFootprint> {
+    this.#parts.lifetime.check()
     return ownMemory()
   }
 

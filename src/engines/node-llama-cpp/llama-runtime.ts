@@ -1,4 +1,5 @@
-import type { DeviceOptions } from '../../models/model-spec.ts'
+import { platform } from 'node:os'
+import type { LoadPlan } from '../engine.ts'
 import { importLlama } from './llama-package.ts'
 import type { Llama, LlamaModule, LlamaOptions } from './llama-module.ts'
 
@@ -38,16 +39,27 @@ export class LogLines {
 
 type Gpu = LlamaOptions['gpu']
 
-/** What the options of a device mean to this engine. Names of single devices are left to its own choice. */
-export function gpuOf({ gpu }: DeviceOptions): Gpu {
+/** Apple's GPUs share the machine's memory: no domain of their own tells of them. */
+const USUAL_GPU: Gpu = platform() === 'darwin' ? 'auto' : false
+
+/** The device to start the library for. Without a GPU in the plan none is looked for, unless one is demanded: that is told by the load. */
+export function gpuOf({ spec, footprint }: Pick<LoadPlan, 'spec' | 'footprint'>): Gpu {
+  const { gpu } = spec.device
   if (gpu === false) return false
-  return gpu === 'cuda' || gpu === 'vulkan' || gpu === 'metal' ? gpu : 'auto'
+  if (gpu === 'cuda' || gpu === 'vulkan' || gpu === 'metal') return gpu
+  return gpu === true || footprint['gpu:0'] !== undefined ? 'auto' : USUAL_GPU
 }
+
+/** The library has one logger in a process, whoever started it. */
+const log = new LogLines()
 
 /** The library can be started once in a process and never again after its end, so there is one for each kind of device, for good. */
 const runtimes = new Map<Gpu, Promise<LlamaRuntime>>()
 
-export async function llamaRuntime(gpu: Gpu, enginesDirectory: string | undefined): Promise<LlamaRuntime> {
+export async function llamaRuntime(
+  enginesDirectory: string | undefined,
+  gpu: Gpu = USUAL_GPU,
+): Promise<LlamaRuntime> {
   const known = runtimes.get(gpu)
   if (known !== undefined) return known
   const started = start(gpu, enginesDirectory)
@@ -62,7 +74,6 @@ export async function llamaRuntime(gpu: Gpu, enginesDirectory: string | undefine
 
 async function start(gpu: Gpu, enginesDirectory: string | undefined): Promise<LlamaRuntime> {
   const { module, version } = await importLlama(enginesDirectory)
-  const log = new LogLines()
   const llama = await module.getLlama({
     gpu,
     build: 'never',

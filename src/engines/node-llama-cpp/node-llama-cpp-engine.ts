@@ -48,6 +48,11 @@ export class NodeLlamaCppEngine implements Engine {
     return { available: true, version: found.version, details: { directory: found.directory } }
   }
 
+  /** Imports the package and starts the library: half a second that a spare worker has behind it (R18). */
+  async prepare(): Promise<void> {
+    await llamaRuntime(this.#enginesDirectory)
+  }
+
   plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
     return planLoad(spec, facts, host)
   }
@@ -73,7 +78,7 @@ export class NodeLlamaCppEngine implements Engine {
 
   async #runtime(plan: LoadPlan): ReturnType<typeof llamaRuntime> {
     try {
-      return await llamaRuntime(gpuOf(plan.spec.device), this.#enginesDirectory)
+      return await llamaRuntime(this.#enginesDirectory, gpuOf(plan))
     } catch (error) {
       throw loadFailure(plan, error, [])
     }

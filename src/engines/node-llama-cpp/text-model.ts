@@ -76,6 +76,7 @@ export class TextModel implements LoadedModel {
   }
 
   async memory(): Promise<MeasuredFootprint> {
+    this.#parts.lifetime.check()
     return ownMemory()
   }
 
