@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { abortError } from '../base/abort.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, keepProcessAlive } from '../base/clock.ts'
 import { toModelyardError } from '../base/errors.ts'
 import { SharedWork } from '../base/shared-work.ts'
 import { ArtifactFetcher } from './artifact-fetcher.ts'
@@ -130,6 +130,8 @@ export class ArtifactStore {
     const there = refresh ? undefined : await this.#locator.locate(source, { signal, verify, report })
     if (there !== undefined) return there
     const http = this.#httpClient()
+    // Waiting for a lock or for another try holds no handle: a command would end in the middle, without a word.
+    const alive = keepProcessAlive()
     const { folder, catalog } = this
     try {
       const fetcher = new ArtifactFetcher({ catalog, locator: this.#locator, http, report })
@@ -145,6 +147,7 @@ export class ArtifactStore {
     } catch (error) {
       throw signal.aborted ? abortError(signal) : toModelyardError(error, 'download_failed')
     } finally {
+      alive.cancel()
       await http.close()
     }
   }
