@@ -1,5 +1,6 @@
 export { createYard, type Listening, type Yard } from './yard.ts'
 export type { YardOptions } from './yard-options.ts'
+export type { YardPool } from './yard-pool.ts'
 export type { YardState } from './yard-state.ts'
 export type { ConfigurationInput, ModelInput, ModelOptions } from './config/configuration-input.ts'
 export type { YardConfiguration } from './config/yard-configuration.ts'

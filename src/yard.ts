@@ -4,7 +4,6 @@ import type { ModelListing, YardPort } from './dialects/yard-port.ts'
 import type { YardEvent } from './events/event-map.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import type { LoadForecast } from './pool/forecast.ts'
-import type { Pool } from './pool/pool.ts'
 import {
   chatRun,
   completionRun,
@@ -21,6 +20,7 @@ import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
 import type { Task } from './tasks/task.ts'
 import { openParts, type YardParts } from './yard-parts.ts'
+import { YardPool } from './yard-pool.ts'
 import { prepareConfigured, reconfigure } from './yard-models.ts'
 import type { YardOptions } from './yard-options.ts'
 import { modelListing, yardState, type YardState } from './yard-state.ts'
@@ -56,17 +56,19 @@ export async function createYard(options: YardOptions = {}): Promise<Yard> {
 /** See {@link createYard}. Dispose it (`await using`), or call {@link Yard.stop}: both end every child process. */
 export class Yard implements YardPort, AsyncDisposable {
   readonly #parts: YardParts
+  readonly #pool: YardPool
   #server: Promise<RequestHandler> | undefined
   #stopped: Promise<void> | undefined
   #url: string | null = null
 
   constructor(parts: YardParts) {
     this.#parts = parts
+    this.#pool = new YardPool(parts.pool, parts.preparer)
   }
 
   /** For leases without a task of ours: `await using lease = await yard.pool.acquire({ model })`. */
-  get pool(): Pool {
-    return this.#parts.pool
+  get pool(): YardPool {
+    return this.#pool
   }
 
   get configuration(): YardConfiguration {
@@ -94,8 +96,7 @@ export class Yard implements YardPort, AsyncDisposable {
 
   /** Exact prompt tokens of a task as the model would see it. Loads the model. */
   async countTokens(model: string, task: Task, signal?: AbortSignal): Promise<number> {
-    const { id } = await this.#parts.preparer.prepare(model, signal ?? new AbortController().signal)
-    await using lease = await this.pool.acquire({ model: id, ...(signal === undefined ? {} : { signal }) })
+    await using lease = await this.pool.acquire({ model, ...(signal === undefined ? {} : { signal }) })
     return await lease.loaded.countTokens(task, signal)
   }
 
@@ -110,18 +111,18 @@ export class Yard implements YardPort, AsyncDisposable {
 
   async loadModel(model: string, options: { keepAlive?: number; signal?: AbortSignal } = {}): Promise<void> {
     const { id } = await this.#parts.preparer.prepare(model, options.signal ?? new AbortController().signal)
-    await this.pool.load(id, options)
+    await this.#parts.pool.load(id, options)
   }
 
   async unloadModel(model: string): Promise<void> {
     const { id } = this.#parts.registry.resolve(model)
-    if (this.#parts.preparer.peek(id) !== undefined) await this.pool.unload(id)
+    if (this.#parts.preparer.peek(id) !== undefined) await this.#parts.pool.unload(id)
   }
 
   /** What loading the model would do now: bytes per domain, whom it would evict and why, the largest context that fits, or why not. */
   async plan(model: string): Promise<LoadForecast> {
     const { model: id } = await this.#parts.preparer.plan(model)
-    return this.pool.forecast(id)
+    return this.#parts.pool.forecast(id)
   }
 
   /** What `/api/yard/state` prints. Never users' text. */
@@ -213,7 +214,7 @@ export class Yard implements YardPort, AsyncDisposable {
 
   async #stop(deadline: number): Promise<void> {
     const server = await this.#server
-    await Promise.all([server?.close({ drain: deadline }), this.pool.stop({ deadline })])
+    await Promise.all([server?.close({ drain: deadline }), this.#parts.pool.stop({ deadline })])
     await this.#parts.close()
   }
 }

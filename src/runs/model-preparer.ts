@@ -51,6 +51,11 @@ export class ModelPreparer {
     return this.#work.join(spec.id, signal, async (workSignal) => this.#prepareAnew(spec, workSignal))
   }
 
+  /** @throws ModelyardError `model_not_found` with the nearest names */
+  resolve(name: string): ModelSpec {
+    return this.#surroundings.resolve(name)
+  }
+
   /** The plan a load would follow now, without loading anything. */
   async plan(name: string, signal?: AbortSignal): Promise<LoadPlan> {
     await this.prepare(name, signal ?? new AbortController().signal)
