@@ -1,5 +1,6 @@
 import { SystemClock } from '../base/clock.ts'
 import { yardDirectories } from '../config/directories.ts'
+import { keptAlive } from '../host/keep-alive.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { Interrupts } from './interrupts.ts'
@@ -10,7 +11,6 @@ import { reportError } from './report-error.ts'
 
 /** Runs a command in this process and ends the process with the command's exit code. */
 export async function runCommandLine(words: readonly string[]): Promise<never> {
-  keepAlive()
   const interrupts = new Interrupts(process, (code) => process.exit(code))
   const out = new Output(process.stdout, process.env)
   const err = new Output(process.stderr, process.env)
@@ -24,8 +24,8 @@ export async function runCommandLine(words: readonly string[]): Promise<never> {
     signal: interrupts.signal,
     openYard: (options, models) => openYard(context, options, models),
   }
-  const code = await runProgram(context, words).catch((error: unknown) => fail(error, err, words))
-  await Promise.all([out.flush(), err.flush()])
+  const code = await keptAlive(runProgram(context, words).catch((error: unknown) => fail(error, err, words)))
+  await keptAlive(Promise.all([out.flush(), err.flush()]))
   // A command that an interrupt ended early says so, whatever it made of it.
   process.exit(
     code === EXIT.interrupted ? (interrupts.exitCode ?? code) : (code ?? interrupts.exitCode ?? EXIT.ok),
@@ -37,12 +37,4 @@ async function fail(error: unknown, err: Output, words: readonly string[]): Prom
     json: words.includes('--json'),
     verbose: words.includes('--verbose'),
   })
-}
-
-const channel = new MessageChannel()
-
-/** Our timers let a process end while a command still waits for one; this keeps it until the command is through. */
-function keepAlive(): void {
-  channel.port1.addEventListener('message', () => undefined)
-  channel.port1.ref()
 }

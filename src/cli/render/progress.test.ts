@@ -27,6 +27,17 @@ describe('progress', () => {
     ])
   })
 
+  it('a step that has not moved is not told again', async () => {
+    const { err, lines } = log()
+    const clock = new ManualClock()
+    const view = await createProgressView(err, clock)
+    for (let step = 0; step < 3; step++) {
+      view.update({ label: 'model.gguf', received: 0, total: 2048, bytesPerSecond: 0 })
+      clock.advance(2000)
+    }
+    expect(lines()).toEqual(['model.gguf 0%  0 B of 2 KiB'])
+  })
+
   it('a new file has its line at once', async () => {
     const { err, lines } = log()
     const view = await createProgressView(err, new ManualClock())

@@ -57,6 +57,7 @@ class ProgressLines implements ProgressView {
   readonly #clock: Clock
   #writtenAt = Number.NEGATIVE_INFINITY
   #label = ''
+  #line = ''
 
   constructor(err: Output, clock: Clock) {
     this.#err = err
@@ -66,11 +67,15 @@ class ProgressLines implements ProgressView {
   update(step: ProgressStep): void {
     const isNew = step.label !== this.#label
     if (!isNew && this.#clock.now() - this.#writtenAt < LINE_INTERVAL) return
-    this.#label = step.label
-    this.#writtenAt = this.#clock.now()
     const percent =
       step.total === null ? '' : ` ${Math.floor((step.received / Math.max(step.total, 1)) * 100)}%`
-    void this.#err.line(`${step.label}${percent}  ${describeStep(step)}`)
+    const line = `${step.label}${percent}  ${describeStep(step)}`
+    // Nothing has moved: a log file need not be told again.
+    if (line === this.#line) return
+    this.#label = step.label
+    this.#line = line
+    this.#writtenAt = this.#clock.now()
+    void this.#err.line(line)
   }
 
   stop(): void {
