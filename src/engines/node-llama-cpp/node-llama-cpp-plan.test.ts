@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest'
+import { footprintTotal, type FootprintTerms } from '../../host/memory.ts'
+import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import type { HostFacts } from '../engine.ts'
+import { planLoad, shapeOfPlan } from './node-llama-cpp-plan.ts'
+
+const MIB = 1024 ** 2
+
+const SMOLLM2: GgufFacts = {
+  architecture: 'llama',
+  parameterCount: 134_515_008,
+  tensorBytes: 96_576_768,
+  repackedBytes: 0,
+  layers: 30,
+  contextLength: 8192,
+  embeddingLength: 576,
+  feedForwardLength: 1536,
+  heads: 9,
+  kvHeads: Array.from({ length: 30 }, () => 3),
+  keyLength: 64,
+  valueLength: 64,
+  vocabularySize: 49_152,
+  tokenizer: { model: 'gpt2', addBos: false },
+}
+
+/** The 201 MB model of the measurements: F32, Q8_0 and Q4_0. */
+const MIDDLE: GgufFacts = {
+  ...SMOLLM2,
+  tensorBytes: 201_366_000,
+  layers: 6,
+  contextLength: 2048,
+  embeddingLength: 768,
+  feedForwardLength: 2048,
+  heads: 12,
+  kvHeads: [4, 4, 4, 4, 4, 4],
+  vocabularySize: 8192,
+}
+
+const HOST: HostFacts = { cores: 4, memory: { ram: { total: 16e9, available: 12e9, source: 'test' } } }
+
+function spec(changes: Partial<ModelSpec> = {}): ModelSpec {
+  return {
+    id: 'm',
+    slots: 4,
+    minInstances: 0,
+    maxInstances: 1,
+    keepAlive: 300_000,
+    pinned: false,
+    prepare: 'on-demand',
+    isolation: 'worker',
+    device: { gpu: 'auto', memoryLock: false },
+    aliases: [],
+    defaults: {},
+    engineOptions: {},
+    ...changes,
+  }
+}
+
+function facts(gguf: GgufFacts = SMOLLM2, changes: Partial<ModelFacts> = {}): ModelFacts {
+  return {
+    format: 'gguf',
+    path: '/m.gguf',
+    fileSize: gguf.tensorBytes + 2 * MIB,
+    contentId: 'sha256:abc',
+    purpose: 'generation',
+    gguf,
+    ...changes,
+  }
+}
+
+const ramOf = (changes: Partial<ModelSpec>, gguf?: GgufFacts): FootprintTerms =>
+  planLoad(spec(changes), facts(gguf), HOST).footprint.ram as FootprintTerms
+
+describe('context and slots', () => {
+  it('are what the model was trained for, at most 8,192 tokens', () => {
+    expect(planLoad(spec(), facts(), HOST)).toMatchObject({ contextSize: 8192, slots: 4 })
+    expect(planLoad(spec(), facts(MIDDLE), HOST).contextSize).toBe(2048)
+    const long = { ...SMOLLM2, contextLength: 131_072 }
+    expect(planLoad(spec(), facts(long), HOST).contextSize).toBe(8192)
+    expect(planLoad(spec({ context: 32_768 }), facts(long), HOST).contextSize).toBe(32_768)
+  })
+
+  it('of an embedding model: one slot, evaluated in one batch', () => {
+    const plan = planLoad(spec(), facts(SMOLLM2, { purpose: 'embedding' }), HOST)
+    expect(plan).toMatchObject({ slots: 1, contextSize: 8192, capabilities: { tasks: ['embedding'] } })
+    expect(shapeOfPlan(plan).batchSize).toBe(8192)
+  })
+
+  it.each([0, -1, 1.5, 500_000_000, 65_537])(
+    'refuse a context of %d tokens, which would eat memory or mean nothing',
+    (context) => {
+      expect(() => planLoad(spec({ context }), facts(), HOST)).toThrow(
+        /context must be from 1 to 65536 tokens/,
+      )
+    },
+  )
+
+  it('refuse more cells than the engine can count', () => {
+    const endless = { ...SMOLLM2, contextLength: 2 ** 24 }
+    expect(() => planLoad(spec({ context: 2 ** 24, slots: 16 }), facts(endless), HOST)).toThrow(
+      /16 slots of 16777216 tokens are 268435456 cells and .*TiB/,
+    )
+    expect(() => planLoad(spec({ slots: 300 }), facts(), HOST)).toThrow(
+      'slots must be from 1 to 256, not 300',
+    )
+  })
+})
+
+describe('threads', () => {
+  it('R17: are one less than the cores, at least one, never more than there are', () => {
+    expect(planLoad(spec(), facts(), HOST).threads).toBe(3)
+    expect(planLoad(spec(), facts(), { ...HOST, cores: 1 }).threads).toBe(1)
+    const asked = (threads: number): number =>
+      planLoad(spec({ device: { gpu: false, threads, memoryLock: false } }), facts(), HOST).threads
+    expect([asked(2), asked(64)]).toEqual([2, 4])
+  })
+})
+
+describe('the footprint', () => {
+  it('counts the KV cache of all slots whole, in cells of 256, by type', () => {
+    expect(ramOf({ context: 2048 }).context).toBe(180 * MIB)
+    expect(ramOf({ context: 2000, slots: 1 }).context).toBe(45 * MIB)
+    expect(ramOf({ context: 2048, engineOptions: { kvCacheType: 'f32' } }).context).toBe(360 * MIB)
+    expect(ramOf({ context: 2048, engineOptions: { kvCacheType: 'q8_0' } }).context).toBe(95.625 * MIB)
+  })
+
+  it('counts layers with their own number of heads, and those without a cache not at all', () => {
+    const hybrid = { ...SMOLLM2, kvHeads: [3, 0, 0, 1] }
+    expect(ramOf({ context: 256, slots: 1 }, hybrid).context).toBe(256 * 4 * 128 * 2)
+  })
+
+  // Bytes that were measured for the process (engines.md §6 and our own), its base included.
+  it.each<[string, GgufFacts, Partial<ModelSpec>, number]>([
+    ['SmolLM2, 1 × 2048', SMOLLM2, { context: 2048, slots: 1 }, 314],
+    ['SmolLM2, 4 × 2048', SMOLLM2, { context: 2048 }, 439],
+    ['SmolLM2, 1 × 8192', SMOLLM2, { context: 8192, slots: 1 }, 451],
+    ['SmolLM2, 4 × 8192', SMOLLM2, { context: 8192 }, 966],
+    ['201 MB F32, 1 × 2048', MIDDLE, { context: 2048, slots: 1 }, 326],
+    ['201 MB F32, 4 × 8192', MIDDLE, { context: 8192 }, 513],
+    ['201 MB F32, 4 × 2048', MIDDLE, { context: 2048 }, 365],
+    ['53 MB Q8_0, 1 × 4096', { ...MIDDLE, tensorBytes: 53_520_000 }, { context: 4096, slots: 1 }, 200],
+    [
+      '28 MB Q4_0, 1 × 2048',
+      { ...MIDDLE, tensorBytes: 28_312_000, repackedBytes: 24_768_000 },
+      { context: 2048, slots: 1 },
+      186,
+    ],
+  ])('is within 15 %% of what was measured: %s', (_, gguf, changes, measured) => {
+    const planned = footprintTotal(ramOf(changes, gguf)) / MIB
+    expect(planned / measured).toBeGreaterThan(0.85)
+    expect(planned / measured).toBeLessThan(1.15)
+  })
+
+  it('shares what is mapped from the file, by the content of the file, and nothing else', () => {
+    const repacked = { ...SMOLLM2, repackedBytes: 50 * MIB }
+    const plan = planLoad(spec(), facts(repacked), HOST)
+    expect(plan.sharedWeights).toEqual({ key: 'sha256:abc', domain: 'ram', bytes: SMOLLM2.tensorBytes })
+    expect(plan.footprint.ram?.weights).toBe(SMOLLM2.tensorBytes + 50 * MIB)
+    expect(
+      planLoad(spec({ engineOptions: { memoryMap: false } }), facts(), HOST).sharedWeights,
+    ).toBeUndefined()
+    const locked = spec({ device: { gpu: false, memoryLock: true } })
+    expect(planLoad(locked, facts(), HOST).sharedWeights).toBeUndefined()
+  })
+
+  it('attention without its fast form costs scores for every head', () => {
+    const slow = ramOf({ engineOptions: { flashAttention: false } }).compute
+    expect(slow - ramOf({}).compute).toBe(256 * 8192 * 9 * 4)
+  })
+})
+
+describe('a GPU', () => {
+  const gpuHost = (free: number): HostFacts => ({
+    ...HOST,
+    memory: { ...HOST.memory, 'gpu:0': { total: 24e9, available: free, source: 'test' } },
+  })
+
+  it('takes all layers when they fit, and the rest stays in memory', () => {
+    const { footprint, sharedWeights } = planLoad(spec(), facts(), gpuHost(8e9))
+    expect(footprint['gpu:0']?.weights).toBe(SMOLLM2.tensorBytes)
+    expect(footprint.ram).toMatchObject({ weights: 0, context: 0 })
+    expect(sharedWeights).toBeUndefined()
+  })
+
+  it('takes as many layers as fit, never more than its free memory', () => {
+    const free = 400 * MIB
+    const plan = planLoad(spec(), facts(), gpuHost(free))
+    const share = shapeOfPlan(plan).gpuShare
+    expect(share).toBeGreaterThan(0)
+    expect(share).toBeLessThan(1)
+    expect(footprintTotal(plan.footprint['gpu:0'] as FootprintTerms)).toBeLessThan(free)
+  })
+
+  it('takes the layers asked for, and none when it is switched off', () => {
+    const some = planLoad(
+      spec({ device: { gpu: true, gpuLayers: 10, memoryLock: false } }),
+      facts(),
+      gpuHost(8e9),
+    )
+    expect(shapeOfPlan(some).gpuShare).toBeCloseTo(10 / 31, 6)
+    const off = planLoad(spec({ device: { gpu: false, memoryLock: false } }), facts(), gpuHost(8e9))
+    expect(Object.keys(off.footprint)).toEqual(['ram'])
+  })
+})
+
+describe('the key', () => {
+  const key = (changes: Partial<ModelSpec> = {}, content = 'sha256:abc'): string =>
+    planLoad(spec(changes), facts(SMOLLM2, { contentId: content }), HOST).key
+
+  it('is the same for the same load, whatever the model is called or how it is kept', () => {
+    expect(key({ id: 'other', keepAlive: 1, aliases: ['x'] })).toBe(key())
+  })
+
+  it.each<[string, Partial<ModelSpec>]>([
+    ['context', { context: 4096 }],
+    ['slots', { slots: 2 }],
+    ['threads', { device: { gpu: 'auto', threads: 1, memoryLock: false } }],
+    ['cache', { engineOptions: { kvCacheType: 'f32' } }],
+    ['adapters', { engineOptions: { lora: [{ path: '/a.gguf' }] } }],
+  ])('differs by %s', (_, changes) => {
+    expect(key(changes)).not.toBe(key())
+  })
+
+  it('BR-51: differs by the content of the file', () => {
+    expect(key({}, 'sha256:def')).not.toBe(key())
+  })
+})
+
+describe('refusals', () => {
+  it('a model without a GGUF file, a reranker, and a file without a tokenizer', () => {
+    expect(() =>
+      planLoad(spec(), { format: 'none', fileSize: 0, contentId: '', purpose: 'generation' }, HOST),
+    ).toThrow('has no GGUF file')
+    expect(() => planLoad(spec(), facts(SMOLLM2, { purpose: 'rerank' }), HOST)).toThrow('reranker')
+    expect(() => planLoad(spec(), facts({ ...SMOLLM2, vocabularySize: 0 }), HOST)).toThrow('no tokenizer')
+  })
+
+  it('P1: an unknown option names itself and the nearest known one', () => {
+    expect(() => planLoad(spec({ engineOptions: { batchsize: 5 } }), facts(), HOST)).toThrow(
+      /batchsize.*batchSize/s,
+    )
+  })
+})

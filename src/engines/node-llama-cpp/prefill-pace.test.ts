@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { PrefillPace } from './prefill-pace.ts'
+
+/** A machine that evaluates so many tokens in a millisecond. */
+function paced(speed: number, batchSize = 256): PrefillPace {
+  const pace = new PrefillPace(batchSize)
+  pace.enter()
+  for (let count = 0; count < 8; count++) pace.record(pace.piece, pace.piece / speed)
+  return pace
+}
+
+describe('pieces of a prompt', () => {
+  it('are small until the speed is known', () => {
+    expect(new PrefillPace(256).piece).toBe(16)
+  })
+
+  it('take about 150 ms, in steps of 8', () => {
+    expect(paced(0.5).piece).toBe(72)
+    expect(paced(1).piece).toBe(152)
+  })
+
+  it('are never smaller than 8 tokens nor larger than a batch', () => {
+    expect(paced(0.001).piece).toBe(8)
+    expect(paced(100).piece).toBe(256)
+    expect(paced(100, 64).piece).toBe(64)
+  })
+
+  it('BR-13: are shared among those who evaluate prompts at the same time', () => {
+    const pace = paced(1)
+    pace.enter()
+    pace.enter()
+    expect(pace.piece).toBe(48)
+    pace.leave()
+    expect(pace.piece).toBe(72)
+  })
+
+  it('measure the speed of all together, so that sharing is not counted twice', () => {
+    const pace = paced(1)
+    pace.enter()
+    for (let count = 0; count < 8; count++) pace.record(72, 144) // Two pieces of 72 in one batch.
+    expect(pace.piece).toBe(72)
+  })
+})

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../base/clock.ts'
+import type { LlamaContext, LlamaSequence } from './llama-module.ts'
+import { PrefillPace } from './prefill-pace.ts'
+import { Slot } from './slot.ts'
+
+/** A sequence that only remembers its tokens. */
+class FakeSequence {
+  tokens: number[] = []
+  readonly evaluated: number[] = []
+  needsCheckpoints = false
+  disposed = false
+
+  get nextTokenIndex(): number {
+    return this.tokens.length
+  }
+
+  compareContextTokens(tokens: readonly number[]): { firstDifferentIndex: number } {
+    const index = this.tokens.findIndex((token, place) => token !== tokens[place])
+    return { firstDifferentIndex: index < 0 ? this.tokens.length : index }
+  }
+
+  getRestoreToPrefixIndexEvaluationSize(): number {
+    return 5
+  }
+
+  async eraseContextTokenRanges([range]: { start: number; end: number }[]): Promise<void> {
+    this.tokens.splice(range?.start ?? 0)
+  }
+
+  async clearHistory(): Promise<void> {
+    this.tokens = []
+  }
+
+  async evaluateWithoutGeneratingNewTokens(tokens: readonly number[]): Promise<void> {
+    this.evaluated.push(tokens.length)
+    this.tokens.push(...tokens)
+  }
+
+  async dispose(): Promise<void> {
+    this.disposed = true
+  }
+}
+
+function bench(): { slot: Slot; made: FakeSequence[]; sequence: FakeSequence } {
+  const made: FakeSequence[] = []
+  const context = {
+    getSequence: () => {
+      const sequence = new FakeSequence()
+      made.push(sequence)
+      return sequence as unknown as LlamaSequence
+    },
+  } as LlamaContext
+  const slot = new Slot(context, new PrefillPace(64), new ManualClock())
+  return { slot, made, sequence: made[0] as FakeSequence }
+}
+
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index)
+
+describe('keeping a prefix', () => {
+  it('F1: with 0 everything goes, however much would agree', async () => {
+    const { slot, sequence } = bench()
+    sequence.tokens = numbers(0, 10)
+    expect(await slot.keep(numbers(0, 20), 0)).toBe(0)
+    expect(sequence.tokens).toEqual([])
+  })
+
+  it('F11: keeps exactly the tokens that agree, whatever was believed', async () => {
+    const { slot, sequence } = bench()
+    sequence.tokens = [1, 2, 3, 9, 9]
+    expect(await slot.keep([1, 2, 3, 4, 5], 50)).toBe(3)
+    expect(sequence.tokens).toEqual([1, 2, 3])
+  })
+
+  it('leaves the last token of the prompt to be evaluated', async () => {
+    const { slot, sequence } = bench()
+    sequence.tokens = [1, 2, 3]
+    expect(await slot.keep([1, 2, 3], 1)).toBe(2)
+    sequence.tokens = [1, 2, 3, 4, 5]
+    expect(await slot.keep([1, 2, 3], 1)).toBe(2)
+    expect(sequence.tokens).toEqual([1, 2])
+  })
+
+  it('clears a cache that could not forget its end without evaluating all again', async () => {
+    const { slot, sequence } = bench()
+    sequence.needsCheckpoints = true
+    sequence.tokens = [1, 2, 3, 9]
+    expect(await slot.keep([1, 2, 3, 4], 1)).toBe(0)
+    sequence.tokens = [1, 2, 3]
+    expect(await slot.keep([1, 2, 3, 4], 1)).toBe(3)
+  })
+
+  it('after a failure nothing is kept: the sequence is a new one', async () => {
+    const { slot, made, sequence } = bench()
+    sequence.tokens = [1, 2, 3]
+    slot.markBroken()
+    expect(slot.tokens).toBe(0)
+    expect(await slot.keep([1, 2, 3, 4], 1)).toBe(0)
+    expect(made).toHaveLength(2)
+    expect(sequence.disposed).toBe(true)
+    expect(slot.sequence.nextTokenIndex).toBe(0)
+  })
+})
+
+describe('evaluating a prompt', () => {
+  it('goes in pieces, and leaves the last one for generation', async () => {
+    const { slot, sequence } = bench()
+    let moves = 0
+    const rest = await slot.prefill(
+      numbers(0, 40),
+      () => false,
+      () => moves++,
+    )
+    expect(sequence.evaluated[0]).toBe(16)
+    expect(rest.length).toBeGreaterThan(0)
+    expect([...sequence.tokens, ...rest]).toEqual(numbers(0, 40))
+    expect(moves).toBe(sequence.evaluated.length)
+  })
+
+  it('of a few tokens is left to generation whole', async () => {
+    const { slot, sequence } = bench()
+    expect(
+      await slot.prefill(
+        [1, 2, 3],
+        () => false,
+        () => undefined,
+      ),
+    ).toEqual([1, 2, 3])
+    expect(sequence.evaluated).toEqual([])
+  })
+
+  it('BR-13: stops after the piece in which it was given up', async () => {
+    const { slot, sequence } = bench()
+    await slot.prefill(
+      numbers(0, 1000),
+      () => sequence.evaluated.length === 2,
+      () => undefined,
+    )
+    expect(sequence.evaluated).toHaveLength(2)
+  })
+})
