@@ -11,6 +11,7 @@ export class Lifetime {
   readonly #crash: (() => void) | undefined
   readonly #waiters = new Set<(reason: unknown) => void>()
   #gone: ModelyardError | undefined
+  #cut: ModelyardError | undefined
   #resolveExited: (report: ExitReport) => void = () => undefined
 
   /** `crash` ends the whole process; absent = only this model is gone by a crash. */
@@ -23,15 +24,21 @@ export class Lifetime {
     })
   }
 
-  /** Throws when the model is gone, or the signal's reason when it has fired. */
+  /** Before anything begins. @throws worker_exited when the model is gone, the signal's reason when it has fired */
   check(signal?: AbortSignal): void {
     if (this.#gone !== undefined) throw this.#gone
     if (signal?.aborted === true) throw signal.reason
   }
 
+  /** While a run is under way. @throws run_cut or worker_exited, by how the model went; the signal's reason when it has fired */
+  checkRun(signal: AbortSignal): void {
+    if (this.#cut !== undefined) throw this.#cut
+    if (signal.aborted) throw signal.reason
+  }
+
   /** Waits so many milliseconds, or for ever; rejects with the signal's reason or when the model goes. Leaves nothing behind. */
   async wait(milliseconds: number | 'for ever', signal: AbortSignal): Promise<void> {
-    this.check(signal)
+    this.checkRun(signal)
     const { promise, resolve, reject } = deferred()
     const timer = milliseconds === 'for ever' ? undefined : this.clock.setTimer(milliseconds, resolve)
     const off = onAbort(signal, () => reject(signal.reason))
@@ -55,8 +62,12 @@ export class Lifetime {
   end(report: ExitReport): void {
     if (this.#gone !== undefined) return
     const gone = new ModelyardError('worker_exited', `Model "${this.#model}" is gone: ${report.reason}`)
+    const cut = report.expected
+      ? new ModelyardError('run_cut', `Model "${this.#model}" was unloaded while it answered.`)
+      : gone
     this.#gone = gone
-    for (const reject of this.#waiters) reject(gone)
+    this.#cut = cut
+    for (const reject of this.#waiters) reject(cut)
     this.#resolveExited(report)
   }
 }

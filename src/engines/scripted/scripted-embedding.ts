@@ -33,7 +33,7 @@ export async function* runEmbedding(
   const prefill = lifetime.clock.now() - begun
   yield { type: 'started', promptTokens, cachedTokens: 0 }
   for (const [index, vector] of vectors.entries()) {
-    lifetime.check(signal)
+    lifetime.checkRun(signal)
     onProgress(lifetime.clock.now())
     yield { type: 'vector', index, vector }
   }

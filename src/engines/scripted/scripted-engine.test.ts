@@ -590,7 +590,7 @@ describe('loading and leaving', () => {
     const running = failure(run(model, chat('x')))
     await settle()
     await Promise.all([model.unload(), model.unload()])
-    expect(await running).toMatchObject({ code: 'worker_exited' })
+    expect(await running).toMatchObject({ code: 'run_cut' })
     expect(await model.exited).toMatchObject({ expected: true })
     for (const call of [
       run(model, chat('x')),

@@ -166,7 +166,7 @@ class ScriptedRun {
 
   take(step: Step): Part | undefined {
     const { lifetime, onProgress } = this.#host
-    lifetime.check(this.#parts.signal)
+    lifetime.checkRun(this.#parts.signal)
     onProgress(lifetime.clock.now())
     return this.#answer.wants(step) ? this.#answer.take(step) : undefined
   }

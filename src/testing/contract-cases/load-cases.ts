@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import type { LoadProgress } from '../../engines/engine.ts'
+import { failure } from '../contract-bench.ts'
+import type { ContractCheck } from '../contract-check.ts'
+
+export const loadCases: readonly ContractCheck[] = [
+  {
+    name: 'says that it can be used here, with its version',
+    async check({ subject }) {
+      const availability = await subject.engine.detect()
+      assert(availability.available, 'it must be available where the contract is tested')
+      assert.notEqual(availability.version, '')
+    },
+  },
+  {
+    name: 'plans the same load twice alike, as data that can cross to another process',
+    async check(bench) {
+      const plan = await bench.plan()
+      assert.deepEqual(structuredClone(plan), await bench.plan())
+      assert.equal(plan.engine, bench.subject.engine.name)
+      const other = await bench.plan({ slots: 1, contextSize: 512 })
+      assert.notEqual(other.key, plan.key, 'another load must have another key')
+    },
+  },
+  {
+    name: 'loads with progress from starting on, and the model holds its plan',
+    async check(bench) {
+      const seen: LoadProgress[] = []
+      const plan = await bench.plan({ slots: 1, contextSize: 512 })
+      const model = await bench.load(plan, { onProgress: (progress) => seen.push(progress) })
+      await model.unload()
+      assert.equal(seen[0]?.stage, 'starting')
+      const fractions = seen.flatMap((progress) => (progress.stage === 'loading' ? [progress.fraction] : []))
+      assert.deepEqual(
+        fractions,
+        fractions.toSorted((a, b) => a - b),
+      )
+      assert(fractions.every((fraction) => fraction >= 0 && fraction <= 1))
+      assert.equal(model.plan.key, plan.key)
+    },
+  },
+  {
+    name: 'refuses a load that was given up before it began',
+    async check(bench) {
+      const signal = AbortSignal.abort()
+      await failure(bench.load(undefined, { signal }), 'aborted')
+    },
+  },
+  {
+    name: 'gives a load up on its signal and leaves nothing behind',
+    async check(bench) {
+      const controller = new AbortController()
+      const plan = await bench.plan({ slots: 1, contextSize: 512 })
+      const loading = bench.load(plan, { signal: controller.signal, onProgress: () => controller.abort() })
+      await failure(loading, 'aborted')
+      assert.deepEqual((await bench.subject.leftovers?.()) ?? [], [])
+      await bench.withOwnModel((model) => bench.assertUsable(model))
+    },
+  },
+  {
+    name: 'warms up with one real token, gives up on the signal, and answers afterwards',
+    async check(bench) {
+      const model = await bench.shared()
+      await model.warmUp(new AbortController().signal)
+      await assert.rejects(model.warmUp(AbortSignal.abort()))
+      await bench.assertUsable(model)
+      assert.equal(typeof model.lastProgress, 'number')
+    },
+  },
+  {
+    name: 'says what memory it holds, and that it is alive',
+    async check(bench) {
+      const model = await bench.shared()
+      await model.ping()
+      const { ram } = await model.memory()
+      assert(ram !== undefined && ram.private + ram.shared > 0, 'it holds no memory')
+    },
+  },
+]

@@ -1,0 +1,8 @@
+import type { ContractBench } from './contract-bench.ts'
+
+/** A case before it is bound to a subject. `needs` names what the subject must have for it. */
+export interface ContractCheck {
+  name: string
+  needs?: 'unicode' | 'continuation' | 'embedding'
+  check: (bench: ContractBench) => Promise<void>
+}

@@ -1,0 +1,34 @@
+import type { Engine, LoadPlan } from '../engines/engine.ts'
+import type { ChatTask } from '../tasks/chat-task.ts'
+import type { EmbeddingTask } from '../tasks/embedding-task.ts'
+
+/** A chat and its answer at temperature 0. */
+export interface KnownChat {
+  task: ChatTask
+  answer: string
+}
+
+/** What the contract needs to know of the engine that is tested, and of a model that it runs. */
+export interface EngineContractSubject {
+  engine: Engine
+  /** A load of the model. `tasks` is what it can do at least; an engine that can do less ignores it. */
+  plan(size: { slots: number; contextSize: number }): LoadPlan | Promise<LoadPlan>
+  /** At least three, with different answers of more than ten characters. */
+  chats: readonly KnownChat[]
+  /** Generates for seconds if nobody stops it. */
+  endless: ChatTask
+  /** A chat whose prompt has at least so many tokens. */
+  longPrompt: (tokens: number) => ChatTask
+  /** A text of a user that looks like the marks of the prompt format, and more than one token as plain text. */
+  controlText: string
+  /** A chat whose answer has characters that are made of several tokens. */
+  unicode?: KnownChat
+  /** A chat that ends in the beginning of an answer, and the rest of that answer. */
+  continuation?: KnownChat
+  /** A model that embeds, and how long its vectors are. */
+  embedding?: { plan(): LoadPlan | Promise<LoadPlan>; task: EmbeddingTask; dimensions: number }
+  /** What is left in the world after a load was given up; empty = nothing. Absent = cannot be told. */
+  leftovers?: () => Promise<string[]>
+  /** Cases that do not hold, by name, each with the reason. */
+  gaps?: Readonly<Record<string, string>>
+}
