@@ -21,6 +21,11 @@ export function idsOfFoundModels(models: readonly FoundModel[]): Map<FoundModel,
   return ids
 }
 
+/** Id of a model that only its source is known of: the one it has once it was fetched, where no other has it. */
+export function idOfSource(source: string): string {
+  return cleaned(nameOfSource(source)) || 'model'
+}
+
 function wishedName(model: FoundModel): string {
   const [source] = model.sources
   return source === undefined ? nameOfFile(model.name) : nameOfSource(source)

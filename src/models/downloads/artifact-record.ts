@@ -53,7 +53,7 @@ export async function writeRecord(
   facts: Omit<ArtifactRecord, 'size' | 'modified'>,
 ): Promise<void> {
   const { size, mtimeMs } = await stat(data)
-  await writeJsonFile(recordPath(file), { ...facts, size, modified: mtimeMs }, true)
+  await writeJsonFile(recordPath(file), { ...facts, size, modified: mtimeMs }, { durable: true })
 }
 
 /** Whether the file is still the one whose sum the record holds. */

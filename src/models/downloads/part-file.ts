@@ -15,6 +15,9 @@ export interface PartState {
   ranges: ByteRange[]
 }
 
+/** Bytes that the state's file takes on disk from the beginning. */
+const STATE_BLOCK = 4096
+
 /**
  * A file on its way, `NAME.part`, and beside it `NAME.part.json`, which says which bytes are there: both stay after an abort or a
  * crash, and the next try goes on from them.
@@ -45,7 +48,10 @@ export class PartFile {
         if (file !== undefined) return new PartFile(path, { ...state, ranges: known.ranges }, file)
       }
       await discardPart(target)
-      return new PartFile(path, state, await open(path, 'wx+'))
+      const part = new PartFile(path, state, await open(path, 'wx+'))
+      // Now, while there is space: on a disk that fills up it can then be overwritten in place.
+      await part.save().catch(() => undefined)
+      return part
     } catch (error) {
       throw await writeError(dirname(path), error, state.size ?? 0)
     }
@@ -88,7 +94,7 @@ export class PartFile {
   async #save(): Promise<void> {
     if (this.#closed) return
     if (this.state.sha256 === undefined) await this.#file.datasync()
-    await writeJsonFile(`${this.path}.json`, this.state)
+    await writeJsonFile(`${this.path}.json`, this.state, { block: STATE_BLOCK })
   }
 
   /** Saves what is there for a later try. Never throws: a disk that is full must not hide why we stopped. */
