@@ -32,6 +32,7 @@ class ObedientModel {
     try {
       if (order.refuse) throw Object.assign(new Error('refused'), { code: 'refused' })
       yield { type: 'started', promptTokens: 1, cachedTokens: keptPrefix }
+      if (order.unclonable) yield { type: 'text', text: () => undefined }
       if (order.vector) yield { type: 'vector', index: 0, vector: Float32Array.from(order.vector) }
       for (let made = 0; made < (order.parts ?? 0); made++) {
         if (order.every !== undefined) await sleep(order.every)

@@ -1,3 +1,4 @@
+import { copyFileSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { sleep, SystemClock } from '../../src/base/clock.ts'
@@ -5,6 +6,7 @@ import type { Engine, LoadedModel, LoadPlan } from '../../src/engines/engine.ts'
 import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts'
 import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
+import { temporaryFolder } from '../host/temporary-folder.ts'
 import { ENGINES_DIRECTORY, fetched, TINY_CHAT } from '../models/paths.ts'
 import { ask, chat, factsOf, HOST, specOf } from '../node-llama-cpp/fixtures.ts'
 import { planFor, workerEntry } from './worker-fixtures.ts'
@@ -51,8 +53,8 @@ const installed = fetched(join(ENGINES_DIRECTORY, 'node-llama-cpp/node_modules')
 describe.runIf(installed)('llama.cpp in a worker', () => {
   const inner = new NodeLlamaCppEngine({ enginesDirectory: ENGINES_DIRECTORY })
 
-  async function tinyChat(): Promise<LoadedModel> {
-    return loadInWorker(inner, inner.plan(specOf(), await factsOf(TINY_CHAT), HOST))
+  async function tinyChat(path = TINY_CHAT): Promise<LoadedModel> {
+    return loadInWorker(inner, inner.plan(specOf(), await factsOf(path), HOST))
   }
 
   /** Never ends by itself: the tokens that would end the turn are forbidden. About 3 s of text. */
@@ -95,5 +97,21 @@ describe.runIf(installed)('llama.cpp in a worker', () => {
     process.kill(model.pid ?? 0, 'SIGKILL')
     await expect(running).rejects.toMatchObject({ code: 'worker_exited', details: { signal: 'SIGKILL' } })
     expect((await ask(await tinyChat(), chat('hi'))).text).toBe('Hello, how are you today?')
+  })
+
+  it('whose file is removed goes on; whose file is cut short dies alone, and is reported (BR-26)', async () => {
+    const path = join(temporaryFolder('model'), 'a model é.gguf')
+    copyFileSync(TINY_CHAT, path)
+    const [removed, kept] = [await tinyChat(path), join(path, '../copy.gguf')]
+    copyFileSync(path, kept)
+    rmSync(path)
+    expect((await ask(removed, chat('hi'))).text).toBe('Hello, how are you today?')
+    const cut = await tinyChat(kept)
+    truncateSync(kept, 4096)
+    await expect(ask(cut, chat('hi'))).rejects.toMatchObject({
+      code: 'worker_exited',
+      details: { signal: 'SIGBUS' },
+    })
+    expect((await ask(removed, chat('hi'))).text).toBe('Hello, how are you today?')
   })
 })

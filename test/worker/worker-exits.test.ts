@@ -56,6 +56,12 @@ describe('a worker that dies', () => {
     expect(texts.join('')).toBe('0 1 2 ')
   })
 
+  it('because its engine made what cannot be sent says so, and does not hang', async () => {
+    const model = await load(createWorkerEngine())
+    await expect(collect(model, { unclonable: true })).rejects.toMatchObject({ code: 'worker_exited' })
+    expect((await model.exited).logTail.join('\n')).toContain('could not be cloned')
+  })
+
   it('takes what it had started with it', async () => {
     const model = await load(createWorkerEngine(), { grandchild: true })
     const pid = model.pid ?? 0

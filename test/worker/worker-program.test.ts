@@ -22,7 +22,7 @@ function startBare(parent: number = process.pid): {
 async function answersPing(child: ChildProcess): Promise<void> {
   const answer = new Promise((resolve) => child.once('message', resolve))
   child.send({ type: 'ping', id: 1 })
-  expect(await answer).toEqual({ type: 'pong', id: 1 })
+  expect(await answer).toEqual([{ type: 'pong', id: 1 }])
 }
 
 afterEach(() => {

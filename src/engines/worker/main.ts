@@ -3,6 +3,7 @@
 import { pathToFileURL } from 'node:url'
 import { SystemClock } from '../../base/clock.ts'
 import type { Engine, LoadPlan, LoadProgress } from '../engine.ts'
+import { Channel } from './channel.ts'
 import { HostedModel } from './hosted-model.ts'
 import { plainError } from './plain-error.ts'
 import type { FromWorker, ToWorker } from './protocol.ts'
@@ -29,11 +30,18 @@ const PARENT_CHECK = 500
 const clock = new SystemClock()
 const parent = Number(process.env['MODELYARD_PARENT_PID'] ?? process.ppid)
 const loading = new AbortController()
+const channel = new Channel(write)
 let engine: Promise<Engine> | undefined
 let hosted: HostedModel | undefined
 
-function send(message: FromWorker, sent?: () => void): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => sent?.())
+function write(messages: FromWorker[], written: () => void): void {
+  try {
+    if (process.connected) process.send?.(messages, undefined, undefined, written)
+  } catch (error) {
+    // An engine made what cannot be cloned: better dead with a reason than silent.
+    console.error(error)
+    process.exit(1)
+  }
 }
 
 async function construct(name: string, options: EngineOptions): Promise<Engine> {
@@ -55,23 +63,21 @@ function sendProgress(progress: LoadProgress): void {
     if (progress.fraction < 1 && Math.abs(progress.fraction - toldFraction) < 0.01) return
     toldFraction = progress.fraction
   }
-  send({ type: 'progress', progress })
+  channel.send({ type: 'progress', progress })
 }
 
 async function load(plan: LoadPlan): Promise<void> {
   try {
     if (engine === undefined) throw new Error('A model was to be loaded before an engine was named.')
-    const model = await (
-      await engine
-    ).load(plan, {
-      signal: loading.signal,
-      onProgress: sendProgress,
-    })
+    const made = await engine
+    const model = await made.load(plan, { signal: loading.signal, onProgress: sendProgress })
     void model.exited.then(({ expected }) => expected || process.exit(1))
-    hosted = new HostedModel(model, send, clock)
-    send({ type: 'loaded', parks: model.saveSlot !== undefined && model.restoreSlot !== undefined })
+    hosted = new HostedModel(model, (message, sent) => channel.send(message, sent), clock)
+    channel.send({ type: 'loaded', parks: model.saveSlot !== undefined && model.restoreSlot !== undefined })
   } catch (error) {
-    send({ type: 'load-failed', error: plainError(error, 'model_load_failed') }, () => process.exit(0))
+    channel.send({ type: 'load-failed', error: plainError(error, 'model_load_failed') }, () =>
+      process.exit(0),
+    )
   }
 }
 
@@ -93,7 +99,7 @@ function receive(message: ToWorker): void {
 }
 
 function answerPing(id: number): void {
-  if (hosted === undefined) send({ type: 'pong', id })
+  if (hosted === undefined) channel.send({ type: 'pong', id })
   else hosted.answerPing(id)
 }
 

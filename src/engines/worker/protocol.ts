@@ -22,6 +22,7 @@ export type ToWorker =
   /** Ends all runs, frees the model, exits. */
   | { type: 'unload' }
 
+/** Always sent as a list: what came up during one write leaves with the next. */
 export type FromWorker =
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded'; parks: boolean }

@@ -44,7 +44,9 @@ export class WorkerProcess {
         : { log: { directory: logDirectory, name: `${label}.${clock.wallTime().toString(36)}` } }),
     })
     this.exited = this.#watchExit()
-    this.#child.onMessage((message) => this.#listener(message as FromWorker))
+    this.#child.onMessage((messages) => {
+      for (const message of messages as FromWorker[]) this.#listener(message)
+    })
     this.send({ type: 'construct', engine, options: engineOptions })
     this.#record()
   }
