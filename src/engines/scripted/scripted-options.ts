@@ -24,7 +24,7 @@ export interface ScriptedOptions {
 export interface FailLoad {
   class: LoadFailureClass
   message: string
-  /** Only the first so many loads by this engine object fail. Absent = all. */
+  /** Only the first so many loads by this engine object fail; in a worker every load has an engine of its own. Absent = all. */
   times?: number
 }
 
