@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SystemClock, type Clock } from './base/clock.ts'
-import { ModelyardError } from './base/errors.ts'
 import { libraryDirectories } from './config.ts'
 import type { YardDirectories } from './config/directories.ts'
+import { defaultSpec } from './config/default-spec.ts'
 import { parseConfiguration } from './config/parse-configuration.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
@@ -178,15 +178,6 @@ async function wire(
       if (opened.temporary !== undefined) await rm(opened.temporary, { recursive: true, force: true })
     },
   }
-}
-
-/** A model nobody configured: everything as the configuration's defaults have it. */
-function defaultSpec({ directories }: YardConfiguration, id: string, source: string): ModelSpec {
-  const input = { models: { [id]: { source } } }
-  const { models } = parseConfiguration(input, { directories, directory: directories.models })
-  const [spec] = models
-  if (spec === undefined) throw new ModelyardError('internal', `No spec came of "${id}".`)
-  return spec
 }
 
 async function fetchArtifact(
