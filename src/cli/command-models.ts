@@ -3,6 +3,8 @@ import { basename } from 'node:path'
 import type { ModelInput } from '../config/configuration-input.ts'
 import type { YardConfiguration } from '../config/yard-configuration.ts'
 import { CATALOG } from '../models/catalog.ts'
+import { idOfSource } from '../models/discovery/model-id.ts'
+import { formatSource } from '../models/format-source.ts'
 import { parseSource, type ModelSource } from '../models/source.ts'
 
 /** Models named on a command line, as far as they must be added to the configuration. */
@@ -23,7 +25,7 @@ export function commandModels(
   workingDirectory: string,
 ): CommandModels {
   const added: CommandModels = { models: {}, idOf: new Map() }
-  for (const name of names) addModel(name, configured, workingDirectory, added)
+  for (const name of new Set(names)) addModel(name, configured, workingDirectory, added)
   return added
 }
 
@@ -35,14 +37,16 @@ function addModel(
 ): void {
   const known = configured.find(({ id, aliases }) => id === name || aliases.includes(name))
   const source = known === undefined ? sourceOf(name, workingDirectory) : undefined
-  if (source === undefined) {
-    added.idOf.set(name, known?.id ?? name)
+  const path = source?.kind === 'file' ? source.path : undefined
+  const same = known ?? configured.find((spec) => path !== undefined && spec.source === path)
+  if (same !== undefined || source === undefined) {
+    added.idOf.set(name, same?.id ?? name)
     return
   }
   const taken = new Set([...configured.map(({ id }) => id), ...Object.keys(added.models)])
   const id = source.kind === 'catalog' ? name : freeId(idFor(source), taken)
   added.idOf.set(name, id)
-  added.models[id] = source.kind === 'file' ? { source: source.path } : { source: name }
+  added.models[id] = { source: path ?? name }
 }
 
 /** Undefined for names that are neither in the catalog nor of a file or an address. */
@@ -53,19 +57,9 @@ function sourceOf(name: string, workingDirectory: string): ModelSource | undefin
   return /\.gguf$/i.test(name) || existsSync(source.path) ? source : undefined
 }
 
+/** A file is named after itself, whatever folder it is in; anything else is called what it will be called once it is fetched. */
 function idFor(source: ModelSource): string {
-  if (source.kind === 'hub') {
-    return [source.repository, source.quantization].filter((part) => part !== undefined).join(':')
-  }
-  const path = source.kind === 'file' ? source.path : source.kind === 'wheel' ? source.member : fileOf(source)
-  const name = basename(path)
-    .replace(/\.gguf$/i, '')
-    .replaceAll(/[^\w.-]+/g, '-')
-  return name.replaceAll(/^-+|-+$/g, '') || 'model'
-}
-
-function fileOf(source: ModelSource): string {
-  return source.kind === 'url' ? new URL(source.url).pathname : ''
+  return idOfSource(source.kind === 'file' ? basename(source.path) : formatSource(source))
 }
 
 function freeId(wanted: string, taken: ReadonlySet<string>): string {

@@ -29,7 +29,9 @@ export class HttpYardClient implements YardClient {
     return await this.#json('/api/yard/state')
   }
 
+  /** As the state route prints them, after the server has looked again which files there are. */
   async list(): Promise<ModelListing[]> {
+    await this.#json('/v1/models')
     return (await this.state()).models
   }
 

@@ -39,6 +39,7 @@ class LocalYardClient implements YardClient {
   }
 
   async list(): Promise<ModelListing[]> {
+    await this.#yard.listModels()
     return this.#yard.state().models
   }
 

@@ -89,7 +89,7 @@ describe('the client of a running server', () => {
       const right = request.headers.authorization === 'Bearer sesame'
       response
         .writeHead(right ? 200 : 401)
-        .end(right ? '{"models":[]}' : '{"error":{"code":"unauthorized","message":"Key?"}}')
+        .end(right ? '{"models":[],"data":[]}' : '{"error":{"code":"unauthorized","message":"Key?"}}')
     }
     expect(await (await clientOf(handler, 'sesame')).list()).toEqual([])
     await expect((await clientOf(handler)).list()).rejects.toMatchObject({

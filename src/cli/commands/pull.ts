@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { formatBytes } from '../../base/bytes.ts'
+import { readOwner } from '../../host/home-lock.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
 import { fetchModel } from '../fetch-model.ts'
 import { modelFiles } from '../model-files.ts'
@@ -10,9 +10,18 @@ export async function pull(
   model: string,
   options: YardOptionsOfCommand,
 ): CommandResult {
-  const { id, source, store } = await modelFiles(context, model, options)
-  const path = await fetchModel(context, store, source)
-  const { size } = await stat(path)
-  if (options.json === true) await context.out.json({ model: id, source, path, bytes: size })
-  else await context.out.line(`${id} is here: ${path} (${formatBytes(size)})`)
+  const { spec, source, artifacts } = await modelFiles(context, model, options)
+  const path = await fetchModel(context, artifacts, source)
+  const bytes = await artifacts.sizeOf(path)
+  await tellServer(context, options)
+  if (options.json === true) await context.out.json({ model: spec.id, source, path, bytes })
+  else await context.out.line(`${spec.id} is here: ${path} (${formatBytes(bytes)})`)
+}
+
+/** A running server looks again which models there are when it is asked for its list. */
+async function tellServer(context: CommandContext, options: YardOptionsOfCommand): Promise<void> {
+  const owner = await readOwner(context.directories.home)
+  if (owner?.url === undefined) return
+  await using yard = await context.openYard(options)
+  await yard.list()
 }

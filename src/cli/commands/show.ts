@@ -34,7 +34,7 @@ async function fileOf(
 ): Promise<Pick<ShownModel, 'source' | 'path' | 'facts'>> {
   const files = await modelFiles(context, model, options).catch(() => undefined)
   if (files === undefined) return { source: null, path: null, facts: null }
-  const path = (await files.store.locate(files.source)) ?? null
+  const path = (await files.artifacts.locate(files.source)) ?? null
   const facts = path === null ? null : await new ModelInspector().inspect(path).catch(() => null)
   return { source: files.source, path, facts }
 }

@@ -53,7 +53,10 @@ async function firstChatModel(
 
 /** One line that works when it is pasted into a shell. */
 export function curlLine(url: string, model: string, keys: boolean): string {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'What is the capital of France? Answer in one word.' }] })
+  const body = JSON.stringify({
+    model,
+    messages: [{ role: 'user', content: 'What is the capital of France? Answer in one word.' }],
+  })
   const key = keys ? ` -H "authorization: Bearer $MODELYARD_API_KEY"` : ''
   return `curl ${reachable(url)}/v1/chat/completions${key} -H 'content-type: application/json' -d '${body}'`
 }

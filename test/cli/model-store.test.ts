@@ -1,0 +1,92 @@
+import { copyFile, mkdir, readFile, stat } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { TINY_CHAT } from '../models/paths.ts'
+import { TestHome } from './program.ts'
+
+/** A model that is fetched from a server on this machine. */
+describe('pull, list, show and remove (S2, S6)', () => {
+  let home: TestHome
+  let server: Server
+  let address = ''
+  let asked = 0
+  beforeEach(async () => {
+    home = await TestHome.create()
+    const bytes = await readFile(TINY_CHAT)
+    asked = 0
+    server = createServer((request, response) => {
+      if (request.method === 'GET') asked++
+      if (request.url !== '/tiny.gguf') response.writeHead(404).end()
+      else response.writeHead(200, { 'content-length': bytes.length }).end(bytes)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterEach(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await home.remove()
+  })
+
+  it('a fetched model is listed, shown, and gone after it was removed', async () => {
+    const pulled = await home.run(['pull', `${address}/tiny.gguf`, '--json'])
+    const { model, path, bytes } = JSON.parse(pulled.out) as { model: string; path: string; bytes: number }
+    expect({ code: pulled.code, model, bytes }).toEqual({
+      code: 0,
+      model: 'tiny',
+      bytes: (await stat(TINY_CHAT)).size,
+    })
+    expect((await readFile(path)).equals(await readFile(TINY_CHAT))).toBe(true)
+    expect(pulled.err).toContain('tiny.gguf')
+    expect((await home.run(['list'])).out).toMatch(/^tiny +unloaded/m)
+    expect((await home.run(['show', 'tiny'])).out).toMatch(/architecture +qwen2\n/)
+    const refused = await home.run(['remove', 'tiny'])
+    expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/would free .*--yes/) as string })
+    const removed = await home.run(['remove', 'tiny', '--yes', '--json'])
+    expect(JSON.parse(removed.out)).toEqual({ model: 'tiny', path, freed: bytes })
+    await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
+    expect((await home.run(['list'])).out).toContain('No model is known yet')
+  })
+
+  it('what is here is not fetched again', async () => {
+    await home.run(['pull', `${address}/tiny.gguf`])
+    const before = asked
+    expect(await home.run(['pull', `${address}/tiny.gguf`])).toMatchObject({ code: 0, err: '' })
+    expect(asked).toBe(before)
+  })
+
+  it('a file that is not there is a failed download', async () => {
+    const { code, err } = await home.run(['pull', `${address}/nothing.gguf`])
+    expect(code).toBe(7)
+    expect(err).toMatch(/^error: .*404/m)
+  })
+
+  it('an own file is never deleted', async () => {
+    await mkdir(join(home.path, 'models'))
+    const path = join(home.path, 'models', 'mine.gguf')
+    await copyFile(TINY_CHAT, path)
+    expect((await home.run(['list'])).out).toMatch(/^mine +unloaded/m)
+    expect(await home.run(['remove', 'mine', '--yes'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('your own file') as string,
+    })
+    expect((await stat(path)).size).toBeGreaterThan(0)
+  })
+
+  it('a name that nobody knows never makes anybody reach for the internet', async () => {
+    const { code, err } = await home.run(['pull', 'smollm3'])
+    expect(code).toBe(3)
+    expect(err).toContain('"smollm2"')
+  })
+
+  it('a running server knows a model as soon as it was pulled beside it', async () => {
+    await home.configure({ models: { fake: { engine: 'scripted' } } })
+    const running = await home.serve()
+    expect(await home.run(['show', 'tiny'])).toMatchObject({ code: 3 })
+    expect(await home.run(['pull', `${address}/tiny.gguf`])).toMatchObject({ code: 0 })
+    expect(await home.run(['show', 'tiny'])).toMatchObject({ code: 0 })
+    expect(running.err()).toBe('')
+  })
+})
