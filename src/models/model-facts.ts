@@ -5,7 +5,7 @@ export interface ModelFacts {
   path?: string
   /** Bytes of all files of the model. */
   fileSize: number
-  /** Identity of the content, cheap to compute: sha256 where known, else device:inode:size:mtime. Two models with one identity share their mapped pages. */
+  /** Identity of the bytes on disk, cheap to compute: a hash over device, inode and the sha256 where known, else size and mtime. Two models with one identity share their mapped pages; two copies of one content do not. */
   contentId: string
   /** What the model is for, judged from the header. */
   purpose: 'generation' | 'embedding' | 'rerank'

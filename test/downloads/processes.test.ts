@@ -182,7 +182,7 @@ describe('several processes that want one file (S3)', () => {
     first.child.kill('SIGTERM')
     await first.ended
     expect(first.lines.at(-1)).toEqual({ code: 'aborted' })
-    expect((await rests()).map((name) => name.split('/').at(-1)).sort()).toEqual([
+    expect((await rests()).map((name) => name.split('/').at(-1) ?? '').toSorted()).toEqual([
       'm.gguf.part',
       'm.gguf.part.json',
     ])
