@@ -17,7 +17,7 @@ export interface CommandWishes {
   config?: string
   /** Models named on the command line. */
   models?: readonly string[]
-  /** Named instead when there is none, neither here nor in the configuration. */
+  /** Named instead when there is none: neither here, nor in the configuration, nor in the models folder. */
   defaultModel?: string
   server?: { host?: string; port?: number }
 }
@@ -30,15 +30,20 @@ export async function commandConfiguration(
   const load = (models: ConfigurationInput['models'], reload: boolean): Promise<YardConfiguration> =>
     loadConfiguration(loadOptions(context, wishes, models, reload))
   const first = await load({}, false)
-  const names = namesOf(wishes, first)
+  const names = await namesOf(wishes, first)
   const { models, idOf } = commandModels(names, first.models, process.cwd())
   const configuration = Object.keys(models).length === 0 ? first : await load(models, false)
   return { configuration, idOf, reload: () => load(models, true) }
 }
 
-function namesOf({ models = [], defaultModel }: CommandWishes, first: YardConfiguration): readonly string[] {
-  const nothing = models.length === 0 && first.models.length === 0
-  return nothing && defaultModel !== undefined ? [defaultModel] : models
+async function namesOf(
+  { models = [], defaultModel }: CommandWishes,
+  first: YardConfiguration,
+): Promise<readonly string[]> {
+  if (defaultModel === undefined || models.length > 0 || first.models.length > 0) return models
+  const { scanModelsFolder } = await import('../models/discovery/scan-models-folder.ts')
+  const found = await scanModelsFolder(first.directories.models)
+  return found.models.length === 0 ? [defaultModel] : []
 }
 
 function loadOptions(

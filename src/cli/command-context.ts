@@ -15,6 +15,14 @@ export interface YardOptionsOfCommand {
   verbose?: boolean
 }
 
+/** What a command wants of the yard it opens. */
+export interface YardWishes {
+  /** Models named on the command line. */
+  models?: readonly string[]
+  /** They are to run: what their engines lack is installed. Default false. */
+  toRun?: boolean
+}
+
 /** All that a command knows of the world outside; tests hand in their own. */
 export interface CommandContext {
   readonly stdin: KeyboardInput
@@ -27,7 +35,7 @@ export interface CommandContext {
   /** Fires at the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal
   /** Attaches to the running server of this home, or makes a yard in this process (C0). */
-  openYard(options: YardOptionsOfCommand, models?: readonly string[]): Promise<YardClient>
+  openYard(options: YardOptionsOfCommand, wishes?: YardWishes): Promise<YardClient>
 }
 
 /** What a command comes to. Nothing returned means 0, or the code of the signal that ended it early. */

@@ -22,7 +22,7 @@ export async function runCommandLine(words: readonly string[]): Promise<never> {
     environment: process.env,
     directories: yardDirectories(process.env, process.cwd()),
     signal: interrupts.signal,
-    openYard: (options, models) => openYard(context, options, models),
+    openYard: (options, wishes) => openYard(context, options, wishes),
   }
   const code = await keptAlive(runProgram(context, words).catch((error: unknown) => fail(error, err, words)))
   await keptAlive(Promise.all([out.flush(), err.flush()]))

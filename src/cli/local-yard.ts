@@ -2,7 +2,7 @@ import { createYard, type Yard } from '../yard.ts'
 import type { ModelListing } from '../dialects/yard-port.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import { commandConfiguration } from './command-configuration.ts'
-import type { CommandContext, YardOptionsOfCommand } from './command-context.ts'
+import type { CommandContext, YardOptionsOfCommand, YardWishes } from './command-context.ts'
 import { requireEnginesOf } from './engines/require-engine.ts'
 import { showDownloads } from './render/downloads.ts'
 import type { YardState } from '../yard-state.ts'
@@ -12,14 +12,23 @@ import type { Answer, Question, YardClient } from './yard-client.ts'
 export async function openLocalYard(
   context: CommandContext,
   options: YardOptionsOfCommand,
-  models: readonly string[],
+  { models = [], toRun = false }: YardWishes,
 ): Promise<YardClient> {
   const { configuration, idOf } = await commandConfiguration(context, {
     ...(options.config !== undefined && { config: options.config }),
     models,
   })
-  if (models.length > 0) await requireEnginesOf(context, configuration, [...idOf.values()], options)
-  return new LocalYardClient(context, await createYard({ configuration }), idOf)
+  const yard = await createYard({ configuration })
+  try {
+    const ids = [...idOf.values()]
+    // Names that are nothing are told before any engine is installed for them.
+    for (const id of ids) await yard.findModel(id)
+    if (toRun) await requireEnginesOf(context, configuration, ids, options)
+    return new LocalYardClient(context, yard, idOf)
+  } catch (error) {
+    await yard.stop()
+    throw error
+  }
 }
 
 class LocalYardClient implements YardClient {

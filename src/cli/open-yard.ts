@@ -1,7 +1,8 @@
 import { sleep } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { readOwner, type HomeOwner } from '../host/home-lock.ts'
-import type { CommandContext, YardOptionsOfCommand } from './command-context.ts'
+import type { CommandContext, YardOptionsOfCommand, YardWishes } from './command-context.ts'
+import { reachable } from './reachable-address.ts'
 import type { YardClient } from './yard-client.ts'
 
 /** Milliseconds to wait for an owner of the home that cannot be spoken to: a server that is starting, or another command. */
@@ -12,13 +13,13 @@ const LOOK_AGAIN = 100
 export async function openYard(
   context: CommandContext,
   options: YardOptionsOfCommand,
-  models: readonly string[] = [],
+  wishes: YardWishes = {},
 ): Promise<YardClient> {
   const deadline = context.clock.now() + PATIENCE
   for (;;) {
     const owner = await reachableOwner(context, deadline)
     if (owner !== undefined) return await attach(context, options, owner)
-    const yard = await tryLocalYard(context, options, models, deadline)
+    const yard = await tryLocalYard(context, options, wishes, deadline)
     if (yard !== undefined) return yard
   }
 }
@@ -66,7 +67,7 @@ async function attach(
     )
   }
   const { HttpYardClient } = await import('./http-yard-client.ts')
-  return new HttpYardClient({ pid, url }, () => keyFor(context, options))
+  return new HttpYardClient({ pid, url: reachable(url) }, () => keyFor(context, options))
 }
 
 /** The key a server wants: from the environment, else the one its configuration most likely names. */
@@ -83,12 +84,12 @@ async function keyFor(context: CommandContext, options: YardOptionsOfCommand): P
 async function tryLocalYard(
   context: CommandContext,
   options: YardOptionsOfCommand,
-  models: readonly string[],
+  wishes: YardWishes,
   deadline: number,
 ): Promise<YardClient | undefined> {
   const { openLocalYard } = await import('./local-yard.ts')
   try {
-    return await openLocalYard(context, options, models)
+    return await openLocalYard(context, options, wishes)
   } catch (error) {
     const inUse = error instanceof ModelyardError && error.code === 'home_in_use'
     if (!inUse || context.clock.now() > deadline) throw error

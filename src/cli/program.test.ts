@@ -47,6 +47,12 @@ describe('the command line', () => {
     for (const command of COMMANDS) expect(printed()).toContain(command.split(' ')[0])
   })
 
+  it('a group without a command shows what is in it', async () => {
+    const { context, printed } = desk()
+    expect(await runProgram(context, ['engines'])).toBeUndefined()
+    expect(printed()).toMatch(/install \[options\] \[ENGINE\]/)
+  })
+
   it.each(COMMANDS)('%s --help has examples', async (command) => {
     const { context, printed } = desk()
     expect(await runProgram(context, [...command.split(' '), '--help'])).toBeUndefined()

@@ -19,7 +19,8 @@ export async function runProgram(
     await root.parseAsync(words.length === 0 ? ['--help'] : [...words], { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    if (error.exitCode !== 0) throw usageError(error, words, root)
+    const isHelp = error.exitCode === 0 || error.code === 'commander.help'
+    if (!isHelp) throw usageError(error, words, root)
     await context.out.write(printed.join(''))
   }
   return exitCode
@@ -34,7 +35,8 @@ function createRoot({ out }: CommandContext, print: (text: string) => void): Com
     .exitOverride()
     .configureOutput({
       writeOut: print,
-      writeErr: () => undefined,
+      writeErr: print,
+      outputError: () => undefined,
       getOutHelpWidth: () => Math.min(out.columns, 120),
       getOutHasColors: () => false,
     })

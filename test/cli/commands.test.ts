@@ -128,7 +128,7 @@ describe('exit codes and errors in words and as JSON', () => {
       'engine_missing',
       'engines install',
     ],
-    ['nothing to remove', ['remove', 'minilm'], 3, 'model_not_found', 'not been fetched'],
+    ['nothing to remove', ['remove', 'minilm'], 3, 'model_not_found', 'nothing to remove'],
   ])('%s', async (_, words, exitCode, code, hint) => {
     const plain = await home.run(words)
     expect(plain).toMatchObject({ code: exitCode })

@@ -16,7 +16,7 @@ export interface ChatOptions extends YardOptionsOfCommand, Omit<RunOptions, 'jso
 
 /** `modelyard chat MODEL`: a conversation on a terminal; lines from a pipe are messages too. */
 export async function chat(context: CommandContext, model: string, options: ChatOptions): CommandResult {
-  await using yard = await context.openYard(options, [model])
+  await using yard = await context.openYard(options, { models: [model], toRun: true })
   await yard.show(model)
   const conversation = new Conversation(model, options.system)
   const session = new ChatSession(context, yard, conversation, {

@@ -8,7 +8,7 @@ export async function plan(
   model: string,
   options: YardOptionsOfCommand,
 ): CommandResult {
-  await using yard = await context.openYard(options, [model])
+  await using yard = await context.openYard(options, { models: [model] })
   const forecast = await yard.plan(model)
   if (options.json === true) await context.out.json(forecast)
   else await context.out.line(renderForecast(forecast))

@@ -24,7 +24,7 @@ export async function run(
   options: RunOptions,
 ): CommandResult {
   const text = await promptText(context, prompt)
-  await using yard = await context.openYard(options, [model])
+  await using yard = await context.openYard(options, { models: [model], toRun: true })
   const question: Question = {
     model,
     messages: messagesOf(text, options.system),

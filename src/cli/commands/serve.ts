@@ -20,11 +20,14 @@ export interface ServeOptions extends YardOptionsOfCommand {
 export async function serve(context: CommandContext, models: string[], options: ServeOptions): CommandResult {
   const command = await configure(context, models, options)
   const { configuration, idOf } = command
-  await requireEnginesOf(context, configuration, [], options)
+  const configured = configuration.models.map(({ id }) => id)
+  await requireEnginesOf(context, configuration, configured, options)
   await fetchNamedModels(context, configuration, [...idOf.values()])
   await warnWhenOpen(context, configuration)
   await using yard = await createYard({ configuration })
   for (const id of idOf.values()) await yard.findModel(id)
+  const found = yard.state().models.map(({ id }) => id)
+  await requireEnginesOf(context, configuration, found, options)
   const stopShowing = showEvents(context, yard, options.verbose ?? false)
   const { url } = await listen(yard, configuration)
   await announceAddress(context, yard, url, options.json ?? false)

@@ -20,7 +20,7 @@ export async function show(
   model: string,
   options: YardOptionsOfCommand,
 ): CommandResult {
-  await using yard = await context.openYard(options, [model])
+  await using yard = await context.openYard(options, { models: [model] })
   const shown = { ...(await yard.show(model)), ...(await fileOf(context, model, options)) }
   if (options.json === true) await context.out.json(shown)
   else await context.out.line(renderModel(shown))

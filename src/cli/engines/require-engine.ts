@@ -32,15 +32,15 @@ export async function requireEngine(
   return true
 }
 
-/** The same for the engines that the named models (all, when none is named) run on, as far as they are packages. */
+/** The same for the engines that these models run on, as far as they are packages. Ids that nobody configured are files of the default engine. */
 export async function requireEnginesOf(
   context: CommandContext,
   { directories, models }: YardConfiguration,
   ids: readonly string[],
   wishes: InstallWishes,
 ): Promise<void> {
-  const concerned = ids.length === 0 ? models : models.filter(({ id }) => ids.includes(id))
-  const names = new Set(concerned.map(({ engine }) => engine ?? DEFAULT_ENGINE))
+  const engineOf = new Map(models.map(({ id, engine }) => [id, engine]))
+  const names = new Set(ids.map((id) => engineOf.get(id) ?? DEFAULT_ENGINE))
   for (const name of INSTALLABLE_ENGINES) {
     if (names.has(name)) await requireEngine(context, directories.engines, enginePackage(name), wishes)
   }

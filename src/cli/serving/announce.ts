@@ -5,6 +5,7 @@ import { ArtifactStore } from '../../models/artifact-store.ts'
 import { ModelInspector } from '../../models/inspect-model.ts'
 import type { Yard } from '../../yard.ts'
 import type { CommandContext } from '../command-context.ts'
+import { reachable } from '../reachable-address.ts'
 
 /** Tells where the server listens: programs read this line, it ends with the address. */
 export async function announceAddress(
@@ -59,11 +60,6 @@ export function curlLine(url: string, model: string, keys: boolean): string {
   })
   const key = keys ? ` -H "authorization: Bearer $MODELYARD_API_KEY"` : ''
   return `curl ${reachable(url)}/v1/chat/completions${key} -H 'content-type: application/json' -d '${body}'`
-}
-
-/** An address that means "every one of this machine" is no address to call. */
-export function reachable(url: string): string {
-  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }
 
 function hasKeys({ server: { keys } }: YardConfiguration): boolean {

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import type { InstanceStatus, PoolStatus } from '../../pool/pool-status.ts'
+import { renderModels, renderStatus } from './state-tables.ts'
+
+const GIB = 2 ** 30
+
+function instance(over: Partial<InstanceStatus> = {}): InstanceStatus {
+  return {
+    id: 'big#1',
+    model: 'big',
+    state: 'ready',
+    pid: 4711,
+    contextSize: 4096,
+    threads: 1,
+    slots: [
+      { index: 0, leased: true, cached: 10 },
+      { index: 1, leased: false, cached: 0 },
+    ],
+    leases: 1,
+    booked: { ram: GIB, 'gpu:0': GIB },
+    estimated: {},
+    idleFor: 100,
+    expiresIn: 300_000,
+    ...over,
+  }
+}
+
+function status(over: Partial<PoolStatus> = {}): PoolStatus {
+  const ram = { budget: 8 * GIB, absolute: 9 * GIB, booked: GIB, loading: 0, resident: GIB, releasing: 0 }
+  return {
+    instances: [],
+    queue: [],
+    models: {},
+    memory: { ram: { ...ram, host: { total: 16 * GIB, available: 4 * GIB, source: 'MemAvailable' } } },
+    threads: { limit: 4, active: 1 },
+    runs: { limit: 64, active: 1 },
+    ...over,
+  }
+}
+
+describe('modelyard ps', () => {
+  it('shows what each instance holds over all domains, how busy it is and when it goes', () => {
+    const lines = renderStatus(
+      status({
+        instances: [
+          instance(),
+          instance({ id: 'idle#2', leases: 0, slots: [] }),
+          instance({ id: 'kept#3', expiresIn: null }),
+        ],
+      }),
+    ).split('\n')
+    expect(lines[1]).toMatch(/^big#1 +big +ready +1 of 2 busy +2 GiB +4096 +when idle +4711$/)
+    expect(lines[2]).toMatch(/^idle#2 .* in 5 min /)
+    expect(lines[3]).toMatch(/^kept#3 .* never /)
+  })
+
+  it('shows how far a load is, and no process where there is none', () => {
+    const { pid: _, ...loading } = instance({ state: 'loading', progress: 0.429 })
+    expect(renderStatus(status({ instances: [loading] }))).toMatch(/loading 42 % .* –$/m)
+  })
+
+  it('shows who waits and why', () => {
+    const queue = [
+      {
+        id: 't1',
+        model: 'big',
+        priority: 'normal',
+        waitingFor: 4200,
+        position: 1,
+        reason: 'needs 4 GiB, 1 GiB is free',
+      },
+    ]
+    expect(renderStatus(status({ queue }))).toMatch(/^ +1 +big +4\.2 s +needs 4 GiB, 1 GiB is free$/m)
+  })
+
+  it('shows the budget, what the machine has left, runs and threads', () => {
+    expect(renderStatus(status())).toBe(
+      'No model is in memory.\n\n' +
+        'ram: 1 GiB of 8 GiB budget in use; the machine has 4 GiB of 16 GiB free\n' +
+        '1 of 64 runs, 1 of 4 threads at work',
+    )
+  })
+})
+
+describe('modelyard list', () => {
+  it('shows every model, or how to get one', () => {
+    const model = { created: 0, capabilities: null, purpose: 'embedding' as const }
+    expect(
+      renderModels([{ ...model, id: 'a', aliases: ['x', 'y'], state: 'ready', contextLength: null }]),
+    ).toMatch(/^a +ready +embedding +– +x, y$/m)
+    expect(renderModels([])).toContain('modelyard pull')
+  })
+})

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { renderStatistics } from './statistics.ts'
+
+const SUMMARY = {
+  model: 'm',
+  finishReason: 'length' as const,
+  usage: { promptTokens: 10, cachedTokens: 4, completionTokens: 20, reasoningTokens: 0 },
+}
+
+describe('statistics', () => {
+  it('tell reused tokens, times, speed and waits', () => {
+    const shown = renderStatistics(
+      { ...SUMMARY, instance: 'm#1', timings: { prefill: 50, decode: 2000 }, queueMs: 1500, loadMs: 1200 },
+      1600,
+      3600,
+    )
+    expect(shown.split('\n')).toEqual([
+      'model m on m#1, ended by length',
+      'prompt 10 tokens, 4 of them reused in 50 ms',
+      'answer 20 tokens in 2 s, 10 tokens/s',
+      'waited 1.5 s, of it 1.2 s for the model to load',
+      'first text after 1.6 s, all after 3.6 s',
+    ])
+  })
+
+  it('leave out what is not known', () => {
+    const usage = { ...SUMMARY.usage, cachedTokens: 0 }
+    expect(renderStatistics({ ...SUMMARY, usage }, undefined, 10)).toBe(
+      'model m, ended by length\nprompt 10 tokens\nanswer 20 tokens\nfirst text after –, all after 10 ms',
+    )
+  })
+})
