@@ -9,6 +9,7 @@ import type {
 } from '../../src/engines/engine.ts'
 import type { ModelFacts } from '../../src/models/model-facts.ts'
 import type { ModelSpec } from '../../src/models/model-spec.ts'
+import { contentText } from '../../src/tasks/message.ts'
 import type { PartStream } from '../../src/tasks/part.ts'
 import type { Task } from '../../src/tasks/task.ts'
 import type { Yard } from '../../src/yard.ts'
@@ -92,8 +93,8 @@ class OwnModel implements LoadedModel {
   async *run(task: Task, { signal }: RunOptions): PartStream {
     if (task.kind !== 'chat') throw new Error('only chats come here')
     yield { type: 'started', promptTokens: 1, cachedTokens: 0 }
-    const { content = '' } = task.messages.at(-1) ?? {}
-    for await (const text of this.#answering(String(content), signal)) yield { type: 'text', text }
+    const asked = contentText(task.messages.at(-1)?.content ?? '')
+    for await (const text of this.#answering(asked, signal)) yield { type: 'text', text }
     // Calls of the library end early without an error: an engine says by itself that it was stopped.
     signal.throwIfAborted()
     return { finishReason: 'stop', usage: NO_USAGE, timings: { prefill: 0, decode: 0 } }

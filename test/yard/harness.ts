@@ -52,7 +52,7 @@ export interface OwnYards {
   /** This test's own. */
   home: TestHome
   /** Opens a yard on that home; it ends with the test. */
-  open(options: YardOptions): Promise<Yard>
+  open: (options: YardOptions) => Promise<Yard>
 }
 
 /** Gives each test a home, and ends the yards that were opened on it. */

@@ -132,7 +132,7 @@ describe.runIf(HAS_LLAMA)('the library without a configuration file and without 
     expect(await api.state()).toMatchObject({ url: listening.url, home: real.path })
     await expect(yard.listen({ port: listening.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await listening.close()
-    await expect(api.state()).rejects.toThrow()
+    await expect(api.state()).rejects.toThrow('fetch failed')
     expect(await yard.chat({ model: 'tiny', messages: [user('hi')], temperature: 0 }).text()).toBe(
       'Hello, how are you today?',
     )
