@@ -27,7 +27,7 @@ export function noteFailedLoad(
   const failures = (model?.failures ?? 0) + 1
   const retryIn = step.rules.backoff(failures, step.state.limits)
   const lastError = withFailure(error, failure, logTail)
-  changeModel(step, instance.model, { failures, retryAt: step.at + retryIn, lastError })
+  changeModel(step, instance.model, { failures, failedAt: step.at, retryAt: step.at + retryIn, lastError })
   announce(step, 'load-failed', {
     model: instance.model,
     instance: instance.id,
@@ -68,12 +68,13 @@ export function noteCrash(step: Step, instance: Instance, error: SerializedError
   const lived = step.at - (instance.readyAt ?? step.at)
   const failures = lived >= LIVED_LONG ? 1 : model.failures + 1
   const retryAt = step.at + step.rules.backoff(failures - 1, step.state.limits)
-  changeModel(step, instance.model, { failures, retryAt, lastError: error })
+  changeModel(step, instance.model, { failures, failedAt: step.at, retryAt, lastError: error })
 }
 
-/** A lease that ended well proves that the model works. */
-export function noteSuccess(step: Step, model: string): void {
-  const state = step.state.models.get(model)
-  if (state === undefined || (state.failures === 0 && state.lastError === undefined)) return
-  changeModel(step, model, { failures: 0, retryAt: 0, lastError: undefined })
+/** A lease that ended well on a copy made since the last failure proves that the model works again. */
+export function noteSuccess(step: Step, instance: Instance): void {
+  const model = step.state.models.get(instance.model)
+  if (model === undefined || (model.failures === 0 && model.lastError === undefined)) return
+  if (instance.startedAt < model.failedAt) return
+  changeModel(step, instance.model, { failures: 0, retryAt: 0, lastError: undefined })
 }

@@ -32,6 +32,7 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
 function freshModel(known: ModelState | undefined): Omit<ModelState, 'model' | 'learned'> {
   return {
     failures: 0,
+    failedAt: 0,
     retryAt: 0,
     restoreAt: 0,
     lastError: undefined,

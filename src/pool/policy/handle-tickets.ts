@@ -79,7 +79,7 @@ export function leaseReleased(step: Step, event: EventOf<'lease-released'>): voi
   setInstance(step, freed(step, instance, event, lease))
   step.state.runs = step.state.runs - 1
   announceRelease(step, instance, event.slot, lease)
-  if (!event.untouched) noteSuccess(step, instance.model)
+  if (!event.untouched) noteSuccess(step, instance)
 }
 
 function freed(step: Step, instance: Instance, event: EventOf<'lease-released'>, lease: HeldLease): Instance {

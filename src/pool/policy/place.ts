@@ -44,14 +44,14 @@ function placeRun(
   open: readonly Instance[],
 ): Outcome {
   const free = open.filter((instance) => !isHeld(step, turn, instance, ticket))
-  if (free.length === 0) return waits(turn, ticket, heldWait(turn, open))
+  if (free.length === 0) return passOver(turn, ticket, open)
   const able = free.filter((instance) => step.rules.threadsFree(step, turn, instance))
   if (able.length === 0) return waitForThreads(step, turn, ticket, free)
   if (!step.rules.mayRun(step.state)) return waits(turn, ticket, concurrencyWait(step))
   const choice = step.rules.chooseSlot(able, ticket.chain)
   if (choice === undefined) return 'blocked'
   // R3 (c) before (d): rather a new copy than somebody's context, when it costs nobody anything.
-  if (choice.fit === 'divergent' && !ticket.immediate && grow(step, turn, model, ticket)) return 'covered'
+  if (choice.fit === 'divergent' && !ticket.immediate && grow(step, turn, model, ticket)) return 'passed'
   return granted(step, ticket, choice)
 }
 
@@ -63,6 +63,12 @@ function granted(step: Step, ticket: Ticket, choice: SlotChoice): Outcome {
 /** R9: the instance makes way for an older ticket, and this one is not among those it owes a slot. */
 function isHeld(step: Step, turn: Turn, instance: Instance, ticket: Ticket): boolean {
   return turn.held.has(instance.id) && !step.rules.isEntitled(ticket, instance)
+}
+
+/** Those behind it may be among whom the instance still owes a slot, so they are looked at all the same. */
+function passOver(turn: Turn, ticket: Ticket, open: readonly Instance[]): Outcome {
+  waits(turn, ticket, heldWait(turn, open))
+  return 'passed'
 }
 
 function heldWait(turn: Turn, open: readonly Instance[]): Wait {

@@ -13,8 +13,8 @@ export type Room =
   | { readonly kind: 'evict'; readonly victims: readonly Instance[] }
   /** Enough is on its way out. */
   | { readonly kind: 'leaving'; readonly instances: readonly Instance[] }
-  /** These are in the way and cannot go now; empty when an older ticket's claim is in the way. */
-  | { readonly kind: 'occupied'; readonly holders: readonly Instance[] }
+  /** Others are in the way who cannot go now, or older claims. */
+  | { readonly kind: 'occupied' }
   | { readonly kind: 'host-short'; readonly shortage: Shortage }
 
 export function demandFor(model: ModelState, ticket: Ticket | undefined): Demand {
@@ -34,12 +34,14 @@ export function isReturning(instance: Instance): boolean {
   return instance.state === 'unloading' && instance.leaving?.isStuck !== true
 }
 
-/** The ledger as it will be when all that leaves has left and all older claims are taken (R9). */
-export function future(step: Step, turn: Turn): Holder[] {
-  const stay = step.state.instances.filter(
-    (instance) => !isReturning(instance) && !turn.promised.has(instance.id),
-  )
-  return [...stay, ...turn.reserved]
+/** What holds memory when all that leaves has left. */
+function staying(step: Step): Instance[] {
+  return step.state.instances.filter((instance) => !isReturning(instance))
+}
+
+/** The ledger as it will be when those promised to older tickets have left, too, and their claims are taken (R9). */
+function future(step: Step, turn: Turn): Holder[] {
+  return [...staying(step).filter(({ id }) => !turn.promised.has(id)), ...turn.reserved]
 }
 
 function fitsBeside(step: Step, holders: readonly Holder[], demand: Demand): boolean {
@@ -51,15 +53,16 @@ const without = (holders: readonly Holder[], gone: readonly Holder[]): Holder[] 
 
 /** R4–R7 for one load, in this order: never an eviction before budget and host are known to suffice. */
 export function findRoom(step: Step, turn: Turn, demand: Demand, mayAskOthers: boolean): Room {
-  const later = future(step, turn)
-  const fitsLater = fitsBeside(step, later, demand)
-  if (fitsLater && fitsBeside(step, step.state.instances, demand))
-    return roomOnHost(step, demand, mayAskOthers)
-  if (fitsLater) return { kind: 'leaving', instances: step.state.instances.filter(isReturning) }
-  if (!mayAskOthers) return { kind: 'occupied', holders: [] }
-  const candidates = evictable(step, demand)
-  const enough = (victims: readonly Instance[]): boolean => fitsBeside(step, without(later, victims), demand)
-  if (candidates.length === 0 || !enough(candidates)) return { kind: 'occupied', holders: [] }
+  const [soon, later] = [staying(step), future(step, turn)]
+  // It must fit as soon as the victims have left, and still when older claims are taken.
+  const enough = (victims: readonly Instance[]): boolean =>
+    fitsBeside(step, without(soon, victims), demand) && fitsBeside(step, without(later, victims), demand)
+  if (enough([])) {
+    if (fitsBeside(step, step.state.instances, demand)) return roomOnHost(step, demand, mayAskOthers)
+    return { kind: 'leaving', instances: step.state.instances.filter(isReturning) }
+  }
+  const candidates = mayAskOthers ? evictable(step, demand) : []
+  if (candidates.length === 0 || !enough(candidates)) return { kind: 'occupied' }
   return evictFor(step, demand, candidates, enough)
 }
 

@@ -17,7 +17,7 @@ export function seekLoad(
   copies: readonly Instance[],
 ): Outcome {
   if (ticket.immediate) return 'blocked'
-  if (grow(step, turn, model, ticket)) return 'covered'
+  if (grow(step, turn, model, ticket)) return 'passed'
   const own = copies.find(isServing)
   if (own !== undefined) return waits(turn, ticket, ownWait(own))
   if (!step.rules.mayAdd(step.state, model)) return waits(turn, ticket, leavingWait(copies))
@@ -27,7 +27,7 @@ export function seekLoad(
   if (never !== undefined) return refused(step, ticket, never)
   const attempt = makeRoom(step, turn, model, demand, ticket)
   if (attempt === 'refused') return 'served'
-  return attempt === 'started' && grow(step, turn, model, ticket) ? 'covered' : 'blocked'
+  return attempt === 'started' && grow(step, turn, model, ticket) ? 'passed' : 'blocked'
 }
 
 /** R10: copies of a model there may be at once; those on their way out count until they are gone or hopelessly late. */

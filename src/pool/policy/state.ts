@@ -128,6 +128,8 @@ export interface ModelState {
   readonly learned: MeasuredFootprint | undefined
   /** Failures in a row, for the backoff (R11). */
   readonly failures: number
+  /** When the last of them happened. */
+  readonly failedAt: number
   /** No load before this. */
   readonly retryAt: number
   readonly lastError: SerializedError | undefined

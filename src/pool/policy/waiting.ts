@@ -5,10 +5,10 @@ import type { Demand, Step, Turn } from './step.ts'
 import type { Wait } from './wait.ts'
 
 /**
- * How a ticket fared: it is `served` (or refused); it is `covered` by a load in progress, and the next ticket of its model may try; or
+ * How a ticket fared: it is `served` (or refused); it is `passed` over, and the next ticket of its model may try, because a load in progress will serve it or an instance makes way; or
  * it is `blocked`, and all later ones of its model with it.
  */
-export type Outcome = 'served' | 'covered' | 'blocked'
+export type Outcome = 'served' | 'passed' | 'blocked'
 
 /** Notes what the first ticket of a model waits for (R19). */
 export function waits(turn: Turn, ticket: Ticket, wait: Wait): 'blocked' {

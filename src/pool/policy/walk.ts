@@ -81,6 +81,8 @@ function restoreMinimum(step: Step, turn: Turn, id: string): void {
     ({ state }) => state === 'loading' || state === 'warming' || state === 'ready',
   )
   if (serving.length >= model.model.minInstances || !step.rules.mayAdd(step.state, model)) return
+  // Whoever waits for its first copy has asked for room already.
+  if (serving.length === 0 && ticketsOf(step.state, id).length > 0) return
   const notBefore = Math.max(model.retryAt, model.restoreAt)
   if (notBefore > step.at) wake(step, notBefore)
   else seekMinimum(step, turn, model)

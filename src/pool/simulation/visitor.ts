@@ -1,0 +1,41 @@
+import type { ErrorCode } from '../../base/errors.ts'
+import type { Fingerprint } from '../../tasks/fingerprint.ts'
+import type { Priority } from '../limits.ts'
+import type { CommandOf } from '../policy/messages.ts'
+
+/** How a visitor ends the run it was granted. */
+export type Manner =
+  | 'answers' // the slot holds the request and its answer
+  | 'fails' // the slot holds nobody knows what
+  | 'leaves' // the lease goes back without a run
+
+export interface VisitRequest {
+  model: string
+  chain?: Fingerprint
+  priority?: Priority
+  keepAlive?: number
+  /** Most milliseconds it waits. */
+  timeout?: number
+  /** Milliseconds it holds its slot. Default 1,000. */
+  hold?: number
+  manner?: Manner
+  /** Gives its lease back twice (F9). */
+  twice?: boolean
+  /** Wants a ready instance only (an operator's load). */
+  wants?: 'lease' | 'instance'
+  force?: boolean
+  immediate?: boolean
+}
+
+/** A request in the simulated world, and what became of it. */
+export interface Visitor {
+  readonly ticket: string
+  readonly request: VisitRequest
+  readonly arrivedAt: number
+  outcome: 'waiting' | 'granted' | 'done' | 'refused' | 'aborted' | 'cut'
+  granted: CommandOf<'grant-lease'> | undefined
+  grantedAt: number | undefined
+  endedAt: number | undefined
+  refusedWith: ErrorCode | undefined
+  retryAfter: number | undefined
+}
