@@ -102,7 +102,12 @@ describe('several processes that want one file (S3)', () => {
     const first = fetcher()
     await whenDownloading(first)
     // The state is noted once a second.
-    await vi.waitFor(() => expect(existsSync(`${target()}.part.json`)).toBe(true), 30_000)
+    await vi.waitFor(async () => {
+      const state = JSON.parse(await readFile(`${target()}.part.json`, 'utf8')) as {
+        ranges: { done: number }[]
+      }
+      expect(state.ranges[0]?.done).toBeGreaterThan(0)
+    }, 30_000)
     first.child.kill('SIGKILL')
     await first.ended
     expect(existsSync(`${target()}.lock`)).toBe(true)
@@ -110,9 +115,10 @@ describe('several processes that want one file (S3)', () => {
     hub.speed = 0
     const begun = performance.now()
     await ownStore().ensure(SOURCE)
-    expect(performance.now() - begun).toBeLessThan(2000)
-    // The killed one's request is noted as late as ours.
-    expect(hub.fileRequests.at(-1)?.range).not.toMatch(/^bytes=0-/)
+    // A lock that ended by its age would take far longer.
+    expect(performance.now() - begun).toBeLessThan(10_000)
+    // The killed one's own request, from the beginning, is noted as late as ours.
+    expect(hub.fileRequests.filter(({ range }) => range?.startsWith('bytes=0-') === false)).toHaveLength(1)
     expect(content.equals(await readFile(target()))).toBe(true)
     expect(await rests()).toEqual([])
   })

@@ -41,7 +41,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A value or a ModelyardError, within a second, without asking for much memory. */
+/** A value or a ModelyardError, within seconds, without asking for much memory. */
 async function readSafely(bytes: Buffer): Promise<boolean> {
   await writeFile(path, bytes)
   largest = 0
@@ -54,7 +54,7 @@ async function readSafely(bytes: Buffer): Promise<boolean> {
       return false
     },
   )
-  expect(performance.now() - begun).toBeLessThan(2000)
+  expect(performance.now() - begun).toBeLessThan(10_000)
   expect(largest).toBeLessThanOrEqual(LARGEST_BUFFER)
   return sound
 }

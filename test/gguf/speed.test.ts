@@ -35,13 +35,15 @@ describe('reading a header', () => {
   it('with 150,000 tokens takes tens of milliseconds and keeps none of them', async () => {
     const times: number[] = []
     for (let run = 0; run < 7; run++) {
-      const begun = performance.now()
+      // Processor time: what other programs do on the machine does not count.
+      const begun = process.cpuUsage()
       const facts = await readGgufFacts(path)
-      times.push(performance.now() - begun)
+      const { user, system } = process.cpuUsage(begun)
+      times.push((user + system) / 1000)
       expect(facts.vocabularySize).toBe(TOKENS)
       expect(facts.tokenizer.eosToken).toBe(`Ġtoken${(TOKENS - 1).toString(36)}`)
     }
-    // About 35 ms, 50 on a busy machine; the bound leaves room for a very busy one.
+    // About 35 ms; the bound leaves room for a slower processor.
     expect(Math.min(...times)).toBeLessThan(150)
   })
 })

@@ -26,10 +26,6 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof ModelyardError && error.details['retryable'] === true
 }
 
-export function isUnreachable(error: unknown): boolean {
-  return error instanceof ModelyardError && error.details['unreachable'] === true
-}
-
 /** The remote file is not the one that was begun: what is there of it must be thrown away. */
 export class RemoteFileChanged extends Error {
   override readonly name = 'RemoteFileChanged'
