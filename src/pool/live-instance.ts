@@ -23,7 +23,7 @@ export interface LiveSurroundings {
   readonly report: (fact: PoolFact) => void
   /** Milliseconds to wait for a device's memory to be seen back. */
   readonly patience: () => number
-  readonly onMeasured: (plan: LoadPlan, measured: MeasuredFootprint) => void
+  readonly onMeasured: (measured: MeasuredFootprint) => void
 }
 
 /** The living side of an instance: performs what the policy orders and reports what comes of it. Its methods never reject. */
@@ -104,7 +104,7 @@ export class LiveInstance {
       const measured = await this.#loaded?.memory()
       if (measured === undefined) return undefined
       this.#measured = measured
-      this.#around.onMeasured(this.plan, measured)
+      this.#around.onMeasured(measured)
       return measured
     } catch {
       return undefined

@@ -1,34 +1,18 @@
-import { abortError, onAbort } from '../base/abort.ts'
-import type { Clock, Timer } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
-import type { LoadedModel, LoadOptions, LoadPlan } from '../engines/engine.ts'
-import type { EventBus } from '../events/event-bus.ts'
-import type { HostReading, MeasuredFootprint, MemoryProbe } from '../host/memory.ts'
 import { forecastOf, type LoadForecast } from './forecast.ts'
 import type { AcquireRequest, Lease } from './lease.ts'
 import type { PoolLimits } from './limits.ts'
-import { LiveInstance } from './live-instance.ts'
-import type { MeasurementStore } from './measurement-store.ts'
-import { decide } from './policy/decide.ts'
-import type { CommandOf, PoolCommand, PoolEvent, PoolFact, TicketRequest } from './policy/messages.ts'
+import type { TicketRequest } from './policy/messages.ts'
 import { unknownModel } from './policy/refusals.ts'
-import { emptyState, type ModelState, type PoolState } from './policy/state.ts'
+import type { ModelState, PoolState } from './policy/state.ts'
 import { isServing } from './policy/waiting.ts'
-import { PoolLease, type LeaseEnd } from './pool-lease.ts'
+import { PoolDriver, type PoolOptions } from './pool-driver.ts'
 import type { PoolModel } from './pool-model.ts'
 import type { PoolStatus } from './pool-status.ts'
+import { readiness } from './readiness.ts'
 import { statusOf } from './status.ts'
 
-export interface PoolOptions {
-  clock: Clock
-  limits: PoolLimits
-  probe: MemoryProbe
-  bus: EventBus
-  /** Loads a plan with the engine it names. */
-  load: (plan: LoadPlan, options: LoadOptions) => Promise<LoadedModel>
-  /** Absent: nothing is remembered from one pool to the next. */
-  measurements?: MeasurementStore
-}
+export type { PoolOptions } from './pool-driver.ts'
 
 export interface LoadRequest {
   /** Milliseconds; overrides the model's own for this instance. */
@@ -38,55 +22,31 @@ export interface LoadRequest {
   force?: boolean
 }
 
-/** Somebody who waits for a ticket to end. */
-interface Waiter {
-  readonly request: TicketRequest
-  readonly resolve: (lease: Lease | undefined) => void
-  readonly reject: (error: ModelyardError) => void
-  unlisten: () => void
-}
-
-/** Somebody who waits for the pool to come into some state. `check` says true, not yet, or why never. */
-interface Watcher {
-  readonly check: (state: PoolState) => boolean | ModelyardError
-  readonly resolve: () => void
-  readonly reject: (error: ModelyardError) => void
-}
-
 /** Milliseconds a stop waits for processes beyond the moment at which all leases are cut. */
 const STOP_MARGIN = 15_000
 
 /**
- * The pool: who is in memory, who runs, who waits. A thin shell around `decide` (R1): it turns calls into events, performs what is
- * decided, and reports back what came of it.
+ * The pool: who is in memory, who runs, who waits. A thin shell: calls become events, `decide` decides, what it orders is performed, and
+ * what comes of that is reported back.
  */
 export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions
-  #state: PoolState
-  readonly #events: PoolEvent[] = []
-  #isDeciding = false
-  #lastAt = 0
-  #tickets = 0
-  #alarm: Timer | undefined
-  readonly #waiters = new Map<string, Waiter>()
-  readonly #watchers = new Set<Watcher>()
-  readonly #leases = new Map<string, PoolLease>()
-  readonly #live = new Map<string, LiveInstance>()
+  readonly #driver: PoolDriver
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#state = emptyState(options.limits)
+    this.#driver = new PoolDriver(options)
   }
 
   /** Makes a model known, or describes it anew. Copies made after another plan serve their runs and go. */
   declare(model: PoolModel): void {
     const learned = this.#options.measurements?.read(model.plan.key)
-    this.#dispatch({ type: 'model-declared', model, learned })
+    this.#driver.dispatch({ type: 'model-declared', model, learned })
   }
 
   /** The model is gone: those who wait for it get `model_not_found`, its copies go when they are idle. */
   withdraw(id: string): void {
-    this.#dispatch({ type: 'model-withdrawn', model: id })
+    this.#driver.dispatch({ type: 'model-withdrawn', model: id })
   }
 
   /**
@@ -95,81 +55,62 @@ export class Pool implements AsyncDisposable {
    *   `insufficient_memory`, `model_load_failed` and the engine's own, `shutting_down`
    */
   acquire(request: AcquireRequest): Promise<Lease> {
-    const ticket = this.#newTicket(request.model, {
-      chain: request.fingerprint ?? [],
-      priority: request.priority ?? 'normal',
-      keepAlive: request.keepAlive,
-      timeout: request.timeout,
-    })
-    return this.#await<Lease>(ticket, request.signal)
+    const { timeout, signal } = request
+    return this.#driver.desk.wait<Lease>(this.#ticketFor(request, { timeout }), signal)
   }
 
   /** A lease if one is to be had at this moment without passing anybody; never waits, never loads. */
   tryAcquire(request: AcquireRequest): Lease | undefined {
-    if (this.#isDeciding || request.signal?.aborted === true) return undefined
-    const ticket = this.#newTicket(request.model, {
-      chain: request.fingerprint ?? [],
-      priority: request.priority ?? 'normal',
-      keepAlive: request.keepAlive,
-      immediate: true,
-    })
-    let granted: Lease | undefined
-    const resolve = (lease: Lease | undefined): void => {
-      granted = lease
-    }
-    this.#waiters.set(ticket.id, {
-      request: ticket,
-      resolve,
-      reject: () => undefined,
-      unlisten: () => undefined,
-    })
-    this.#dispatch({ type: 'ticket-arrived', ticket })
-    return granted
+    // While a decision is being made nothing can be answered at once.
+    if (this.#driver.isDeciding || request.signal?.aborted === true) return undefined
+    return this.#driver.desk.ask(this.#ticketFor(request, { immediate: true }))
+  }
+
+  #ticketFor(request: AcquireRequest, wish: Partial<TicketRequest>): TicketRequest {
+    const { model, fingerprint: chain = [], priority = 'normal', keepAlive } = request
+    return this.#driver.desk.newTicket(model, { chain, priority, keepAlive, ...wish })
   }
 
   /** Resolves when a copy of the model is ready, loading one if need be. @throws as {@link acquire} */
   async load(model: string, request: LoadRequest = {}): Promise<void> {
-    const { keepAlive, force = false } = request
-    const ticket = this.#newTicket(model, { wants: 'instance', keepAlive, force })
-    await this.#await<undefined>(ticket, request.signal)
+    const { keepAlive, force = false, signal } = request
+    const ticket = this.#driver.desk.newTicket(model, { wants: 'instance', keepAlive, force })
+    await this.#driver.desk.wait<undefined>(ticket, signal)
   }
 
   /**
-   * Unloads a model's copies, or one instance. Runs may end within `drainTimeout`; `force` cuts them at once. Resolves when the memory
-   * is seen back. @throws ModelyardError `model_not_found` for what is neither
+   * Unloads a model's copies, or one instance. Runs may end within `drainTimeout`; `force` cuts them at once. Whoever waits for the model
+   * has it loaded again. Resolves when the memory is seen back. @throws ModelyardError `model_not_found` for what is neither
    */
   async unload(modelOrInstance: string, options: { force?: boolean } = {}): Promise<void> {
-    const isInstance = this.#state.instances.some(({ id }) => id === modelOrInstance)
+    const { force = false } = options
+    const isInstance = this.#driver.state.instances.some(({ id }) => id === modelOrInstance)
     if (!isInstance) this.#modelState(modelOrInstance)
-    const meant = this.#state.instances
+    const meant = this.#driver.state.instances
       .filter(({ id, model }) => (isInstance ? id : model) === modelOrInstance)
       .map(({ id }) => id)
-    this.#dispatch({
-      type: 'unload-requested',
-      model: isInstance ? undefined : modelOrInstance,
-      instance: isInstance ? modelOrInstance : undefined,
-      force: options.force ?? false,
-    })
+    const [model, instance] = isInstance ? [undefined, modelOrInstance] : [modelOrInstance, undefined]
+    this.#driver.dispatch({ type: 'unload-requested', model, instance, force })
     await this.#until(({ instances }) => !instances.some(({ id }) => meant.includes(id)))
   }
 
   setLimits(limits: PoolLimits): void {
-    this.#dispatch({ type: 'limits-changed', limits })
+    this.#driver.dispatch({ type: 'limits-changed', limits })
   }
 
   status(): PoolStatus {
-    const pidOf = (instance: string): number | undefined => this.#live.get(instance)?.loaded?.pid
-    return statusOf(this.#state, this.#now(), { pidOf })
+    return statusOf(this.#driver.state, this.#driver.now(), (instance) => this.#driver.pidOf(instance))
   }
 
   /** What loading the model would do now. @throws ModelyardError `model_not_found` */
   forecast(model: string): LoadForecast {
-    return forecastOf(this.#state, this.#modelState(model), this.#now(), this.#readHost())
+    const { state } = this.#driver
+    return forecastOf(state, this.#modelState(model), this.#driver.now(), this.#driver.readHost())
   }
 
   /** Whether a copy of the model is in memory or on its way there. */
   isResident(model: string): boolean {
-    return this.#state.instances.some((instance) => instance.model === model && isServing(instance))
+    return this.#driver.state.instances.some((instance) => instance.model === model && isServing(instance))
   }
 
   /**
@@ -178,244 +119,29 @@ export class Pool implements AsyncDisposable {
    */
   async ready(model: string): Promise<void> {
     this.#modelState(model)
-    await this.#until((state) => this.#isReady(state, model))
+    await this.#until((state) => readiness(state, model))
   }
 
   /** Answers everybody who waits, lets runs end until `deadline` milliseconds from now (default `drainTimeout`), then cuts them. Always ends. */
   async stop(options: { deadline?: number } = {}): Promise<void> {
-    const deadline = options.deadline ?? this.#state.limits.drainTimeout
-    this.#dispatch({ type: 'stop-requested', deadline })
-    const isEmpty = (state: PoolState): boolean => state.instances.length === 0
-    await this.#until(isEmpty, deadline + STOP_MARGIN)
-    this.#alarm?.cancel()
+    const deadline = options.deadline ?? this.#driver.state.limits.drainTimeout
+    this.#driver.dispatch({ type: 'stop-requested', deadline })
+    await this.#until(({ instances }) => instances.length === 0, deadline + STOP_MARGIN)
+    this.#driver.silence()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
 
+  async #until(check: (state: PoolState) => boolean | ModelyardError, patience?: number): Promise<void> {
+    await this.#driver.watch.until(this.#driver.state, check, patience)
+  }
+
   #modelState(id: string): ModelState {
-    const model = this.#state.models.get(id)
+    const { models } = this.#driver.state
+    const model = models.get(id)
     if (model !== undefined) return model
-    throw ModelyardError.fromJSON(unknownModel(id, this.#state.models.keys()))
+    throw ModelyardError.fromJSON(unknownModel(id, models.keys()))
   }
-
-  #isReady(state: PoolState, id: string): boolean | ModelyardError {
-    const model = state.models.get(id)
-    if (state.stopping !== undefined) return new ModelyardError('shutting_down', 'The yard is shutting down.')
-    if (model === undefined) return ModelyardError.fromJSON(unknownModel(id, state.models.keys()))
-    const copies = state.instances.filter(({ model: of, state: stage }) => of === id && stage === 'ready')
-    if (copies.length >= Math.max(1, model.model.minInstances)) return true
-    return model.lastError === undefined || isOnItsWay(state, id)
-      ? false
-      : ModelyardError.fromJSON(model.lastError)
-  }
-
-  #newTicket(model: string, wish: Partial<TicketRequest>): TicketRequest {
-    this.#tickets++
-    return {
-      id: `ticket-${this.#tickets}`,
-      model,
-      wants: wish.wants ?? 'lease',
-      chain: wish.chain ?? [],
-      priority: wish.priority ?? 'normal',
-      keepAlive: wish.keepAlive,
-      timeout: wish.timeout,
-      immediate: wish.immediate ?? false,
-      force: wish.force ?? false,
-    }
-  }
-
-  /** P3, F14: whatever becomes of the ticket, its listener goes with it. */
-  #await<Answer extends Lease | undefined>(
-    ticket: TicketRequest,
-    signal: AbortSignal | undefined,
-  ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) return reject(abortError(signal))
-      // A ticket for a lease is answered with one, a ticket for an instance with nothing: `decide` sees to that.
-      const answer = resolve as (lease: Lease | undefined) => void
-      const waiter: Waiter = { request: ticket, resolve: answer, reject, unlisten: () => undefined }
-      this.#waiters.set(ticket.id, waiter)
-      this.#dispatch({ type: 'ticket-arrived', ticket })
-      if (signal === undefined || !this.#waiters.has(ticket.id)) return
-      waiter.unlisten = onAbort(signal, () => this.#abort(ticket, abortError(signal)))
-    })
-  }
-
-  #abort(ticket: TicketRequest, error: ModelyardError): void {
-    const waiter = this.#takeWaiter(ticket.id)
-    if (waiter === undefined) return
-    this.#dispatch({ type: 'ticket-aborted', ticket: ticket.id, model: ticket.model })
-    waiter.reject(error)
-  }
-
-  #takeWaiter(ticket: string): Waiter | undefined {
-    const waiter = this.#waiters.get(ticket)
-    this.#waiters.delete(ticket)
-    waiter?.unlisten()
-    return waiter
-  }
-
-  async #until(check: Watcher['check'], patience?: number): Promise<void> {
-    const now = check(this.#state)
-    if (now === true) return
-    if (now !== false) throw now
-    let timer: Timer | undefined
-    await new Promise<void>((resolve, reject) => {
-      const watcher: Watcher = { check, resolve, reject }
-      this.#watchers.add(watcher)
-      if (patience === undefined) return
-      timer = this.#options.clock.setTimer(patience, () => this.#endWatch(watcher, true))
-    })
-    timer?.cancel()
-  }
-
-  #endWatch(watcher: Watcher, outcome: true | ModelyardError): void {
-    this.#watchers.delete(watcher)
-    if (outcome === true) watcher.resolve()
-    else watcher.reject(outcome)
-  }
-
-  #now(): number {
-    this.#lastAt = Math.max(this.#lastAt, this.#options.clock.now())
-    return this.#lastAt
-  }
-
-  /** R1: one event after the other; what happens while one is decided comes after it. */
-  #dispatch(fact: PoolFact): void {
-    this.#events.push({ ...fact, at: this.#now() })
-    if (this.#isDeciding) return
-    this.#isDeciding = true
-    try {
-      for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift()) {
-        this.#decide(event)
-      }
-    } finally {
-      this.#isDeciding = false
-    }
-    if (this.#watchers.size > 0) this.#look()
-  }
-
-  #decide(event: PoolEvent): void {
-    const { state, commands } = decide(this.#state, event)
-    this.#state = state
-    for (const command of commands) this.#perform(command)
-  }
-
-  #look(): void {
-    for (const watcher of this.#watchers) {
-      const outcome = watcher.check(this.#state)
-      if (outcome !== false) this.#endWatch(watcher, outcome)
-    }
-  }
-
-  #perform(command: PoolCommand): void {
-    switch (command.type) {
-      case 'grant-lease':
-        return this.#grant(command)
-      case 'refuse-ticket':
-        return this.#takeWaiter(command.ticket)?.reject(ModelyardError.fromJSON(command.error))
-      case 'answer-load':
-        return this.#takeWaiter(command.ticket)?.resolve(undefined)
-      case 'cut-lease':
-        return this.#cut(command)
-      case 'announce':
-        return this.#options.bus.emit(command.name, command.data)
-      case 'set-alarm':
-        return this.#setAlarm(command.at)
-      case 'measure-host':
-        return this.#dispatch({ type: 'host-measured', reading: this.#readHost() })
-      default:
-        return this.#performOnInstance(command)
-    }
-  }
-
-  #performOnInstance(
-    command: CommandOf<'start-load' | 'cancel-load' | 'start-warm-up' | 'start-unload'>,
-  ): void {
-    if (command.type === 'start-load') return this.#startLoad(command)
-    const live = this.#live.get(command.instance)
-    if (command.type === 'cancel-load') live?.cancel()
-    else if (command.type === 'start-warm-up') void live?.warmUp()
-    else void live?.unload()
-  }
-
-  #startLoad(command: CommandOf<'start-load'>): void {
-    const { clock, probe, load } = this.#options
-    const live = new LiveInstance(command.instance, command.plan, {
-      clock,
-      probe,
-      load,
-      report: (fact) => this.#report(command.instance, fact),
-      patience: () => this.#state.limits.memoryGrace,
-      onMeasured: (plan, measured) => this.#remember(plan, measured),
-    })
-    this.#live.set(command.instance, live)
-    void live.load()
-  }
-
-  #report(instance: string, fact: PoolFact): void {
-    if (fact.type === 'load-failed' || fact.type === 'memory-returned') this.#live.delete(instance)
-    this.#dispatch(fact)
-  }
-
-  #remember(plan: LoadPlan, measured: MeasuredFootprint): void {
-    this.#options.measurements?.write(plan.key, plan.model, measured)
-  }
-
-  /** F8: a lease nobody takes goes back in the same step. */
-  #grant(command: CommandOf<'grant-lease'>): void {
-    const loaded = this.#live.get(command.instance)?.loaded
-    const waiter = this.#takeWaiter(command.ticket)
-    const { lease: id, instance, slot } = command
-    if (waiter === undefined || loaded === undefined) {
-      this.#dispatch({ type: 'lease-released', lease: id, instance, slot, chain: undefined, untouched: true })
-      return
-    }
-    const onRelease = (released: PoolLease, end: LeaseEnd): void => this.#release(released, end)
-    const lease = new PoolLease(command, loaded, waiter.request.chain, onRelease)
-    this.#leases.set(id, lease)
-    const { model, queueMs, loadMs, reason } = command
-    this.#options.bus.emit('lease-granted', { model, instance, slot, lease: id, queueMs, loadMs, reason })
-    waiter.resolve(lease)
-  }
-
-  #release(lease: PoolLease, end: LeaseEnd): void {
-    this.#leases.delete(lease.id)
-    const { id, instance, slot } = lease
-    this.#dispatch({ type: 'lease-released', lease: id, instance, slot, ...end })
-    this.#live.get(instance)?.measureSometimes()
-  }
-
-  #cut(command: CommandOf<'cut-lease'>): void {
-    const lease = this.#leases.get(command.lease)
-    this.#leases.delete(command.lease)
-    lease?.cut(ModelyardError.fromJSON(command.error))
-  }
-
-  /** The timer may ring a little early on some systems; for the policy it is never earlier than it asked for. */
-  #setAlarm(at: number): void {
-    this.#alarm?.cancel()
-    this.#alarm = this.#options.clock.setTimer(at - this.#now(), () => {
-      this.#lastAt = Math.max(this.#lastAt, at)
-      this.#dispatch({ type: 'clock-ticked' })
-    })
-  }
-
-  /** Unknown means no: what cannot be read is absent (R5). */
-  #readHost(): HostReading {
-    try {
-      return this.#options.probe.read()
-    } catch {
-      return {}
-    }
-  }
-}
-
-function isOnItsWay(state: PoolState, id: string): boolean {
-  return (
-    state.queues.some(({ model }) => model === id) ||
-    state.instances.some((instance) => instance.model === id && isServing(instance))
-  )
 }

@@ -15,16 +15,13 @@ import type {
   TicketStatus,
 } from './pool-status.ts'
 
-/** What the shell knows beside the policy's state. */
-export interface LiveFacts {
-  /** By instance id. */
-  pidOf(instance: string): number | undefined
-}
+/** Which process holds an instance; what the shell knows beside the policy's state. */
+export type PidOf = (instance: string) => number | undefined
 
 /** The state as others see it: numbers and names, never a word of a user's text (F10, P11). */
-export function statusOf(state: PoolState, at: number, live: LiveFacts): PoolStatus {
+export function statusOf(state: PoolState, at: number, pidOf: PidOf): PoolStatus {
   return {
-    instances: state.instances.map((instance) => instanceStatus(state, instance, at, live)),
+    instances: state.instances.map((instance) => instanceStatus(state, instance, at, pidOf)),
     queue: queueStatus(state, at),
     models: Object.fromEntries([...state.models].map(([id, model]) => [id, modelStatus(state, model, at)])),
     memory: memoryStatus(state),
@@ -33,8 +30,8 @@ export function statusOf(state: PoolState, at: number, live: LiveFacts): PoolSta
   }
 }
 
-function instanceStatus(state: PoolState, instance: Instance, at: number, live: LiveFacts): InstanceStatus {
-  const pid = live.pidOf(instance.id)
+function instanceStatus(state: PoolState, instance: Instance, at: number, pidOf: PidOf): InstanceStatus {
+  const pid = pidOf(instance.id)
   const { measured } = instance
   const progress = instance.coming?.progress
   return {

@@ -61,13 +61,16 @@ function tellWaiting(step: Step, failed: Instance, error: SerializedError, retry
   for (const ticket of ticketsOf(step.state, failed.model)) refuse(step, ticket, cause)
 }
 
-/** M19: a crash in service. The first is forgiven at once, for its run is repeated (R11); a crash loop backs off. */
+/** Crashes in a row after which the model is back at once: a run is repeated (R11), and what ends two workers is the request's fault (P16). */
+const FORGIVEN = 2
+
+/** M19: a crash in service. A crash loop backs off. */
 export function noteCrash(step: Step, instance: Instance, error: SerializedError): void {
   const model = step.state.models.get(instance.model)
   if (model === undefined) return
   const lived = step.at - (instance.readyAt ?? step.at)
   const failures = lived >= LIVED_LONG ? 1 : model.failures + 1
-  const retryAt = step.at + step.rules.backoff(failures - 1, step.state.limits)
+  const retryAt = step.at + step.rules.backoff(failures - FORGIVEN, step.state.limits)
   changeModel(step, instance.model, { failures, failedAt: step.at, retryAt, lastError: error })
 }
 

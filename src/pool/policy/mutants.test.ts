@@ -1,7 +1,7 @@
 import { check, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Violation } from '../simulation/inspector.ts'
-import { play } from '../simulation/history.ts'
+import { Violation } from '../simulation/violation.ts'
+import { playHistory } from '../simulation/play-history.ts'
 import { HISTORIES } from '../simulation/random-histories.ts'
 import { decide, type Decision } from './decide.ts'
 import { ledger } from './budget.ts'
@@ -28,16 +28,13 @@ function withHandlers(wrong: Partial<Rules['handlers']>): Decide {
 function caughtBy(mutant: Decide): string | undefined {
   const outcome = check(
     property(HISTORIES, (history) => {
-      play(history, { decide: mutant })
+      playHistory(history, { decide: mutant })
     }),
     { numRuns: MOST_RUNS, seed: 1, endOnFailure: true },
   )
   const error = outcome.errorInstance
-  return error instanceof Violation
-    ? error.rule
-    : error === null || error === undefined
-      ? undefined
-      : String(error)
+  if (error instanceof Violation) return error.rule
+  return error instanceof Error ? error.message : undefined
 }
 
 const only =

@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../../base/errors.ts'
+import type { SerializedError } from '../../base/errors.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { Priority } from '../limits.ts'
-import type { CommandOf } from '../policy/messages.ts'
+import type { CommandOf, TicketRequest } from '../policy/messages.ts'
 
 /** How a visitor ends the run it was granted. */
 export type Manner =
@@ -36,6 +36,34 @@ export interface Visitor {
   granted: CommandOf<'grant-lease'> | undefined
   grantedAt: number | undefined
   endedAt: number | undefined
-  refusedWith: ErrorCode | undefined
-  retryAfter: number | undefined
+  refusedWith: SerializedError | undefined
+}
+
+export function newVisitor(ticket: string, request: VisitRequest, arrivedAt: number): Visitor {
+  return {
+    ticket,
+    request,
+    arrivedAt,
+    outcome: 'waiting',
+    granted: undefined,
+    grantedAt: undefined,
+    endedAt: undefined,
+    refusedWith: undefined,
+  }
+}
+
+/** What the visitor hands in. */
+export function ticketOf(visitor: Visitor): TicketRequest {
+  const { model, chain, priority, keepAlive, timeout, wants, force, immediate } = visitor.request
+  return {
+    id: visitor.ticket,
+    model,
+    wants: wants ?? 'lease',
+    chain: chain ?? [],
+    priority: priority ?? 'normal',
+    keepAlive,
+    timeout,
+    immediate: immediate ?? false,
+    force: force ?? false,
+  }
 }

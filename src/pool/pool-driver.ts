@@ -1,0 +1,163 @@
+import type { Clock, Timer } from '../base/clock.ts'
+import type { LoadedModel, LoadOptions, LoadPlan } from '../engines/engine.ts'
+import type { EventBus } from '../events/event-bus.ts'
+import type { HostReading, MemoryProbe } from '../host/memory.ts'
+import type { PoolLimits } from './limits.ts'
+import { LiveInstance } from './live-instance.ts'
+import type { MeasurementStore } from './measurement-store.ts'
+import { decide } from './policy/decide.ts'
+import type { CommandOf, PoolCommand, PoolEvent, PoolFact } from './policy/messages.ts'
+import { emptyState, type PoolState } from './policy/state.ts'
+import { StateWatch } from './state-watch.ts'
+import { TicketDesk } from './ticket-desk.ts'
+
+export interface PoolOptions {
+  clock: Clock
+  limits: PoolLimits
+  probe: MemoryProbe
+  bus: EventBus
+  /** Loads a plan with the engine it names. */
+  load: (plan: LoadPlan, options: LoadOptions) => Promise<LoadedModel>
+  /** Absent: nothing is remembered from one pool to the next. */
+  measurements?: MeasurementStore
+}
+
+/** Keeps the one state, has each event decided in its turn, and performs what was decided (R1). */
+export class PoolDriver {
+  readonly desk: TicketDesk
+  readonly watch: StateWatch
+  readonly #options: PoolOptions
+  #state: PoolState
+  readonly #events: PoolEvent[] = []
+  #isDeciding = false
+  #lastAt = 0
+  #alarm: Timer | undefined
+  readonly #live = new Map<string, LiveInstance>()
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#state = emptyState(options.limits)
+    this.watch = new StateWatch(options.clock)
+    const dispatch = (fact: PoolFact): void => this.dispatch(fact)
+    this.desk = new TicketDesk(dispatch, (instance) => this.#live.get(instance)?.measureSometimes())
+  }
+
+  get state(): PoolState {
+    return this.#state
+  }
+
+  /** Whether an event is being decided: what is dispatched now comes after it. */
+  get isDeciding(): boolean {
+    return this.#isDeciding
+  }
+
+  /** Milliseconds on the pool's clock; never goes back. */
+  now(): number {
+    this.#lastAt = Math.max(this.#lastAt, this.#options.clock.now())
+    return this.#lastAt
+  }
+
+  /** One event after the other; `decide` is never entered twice. */
+  dispatch(fact: PoolFact): void {
+    this.#events.push({ ...fact, at: this.now() })
+    if (this.#isDeciding) return
+    this.#isDeciding = true
+    try {
+      for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift()) {
+        this.#decide(event)
+      }
+    } finally {
+      this.#isDeciding = false
+    }
+    this.watch.look(this.#state)
+  }
+
+  #decide(event: PoolEvent): void {
+    const { state, commands } = decide(this.#state, event)
+    this.#state = state
+    for (const command of commands) this.#perform(command)
+  }
+
+  /** Unknown means no: what cannot be read is absent (R5). */
+  readHost(): HostReading {
+    try {
+      return this.#options.probe.read()
+    } catch {
+      return {}
+    }
+  }
+
+  pidOf(instance: string): number | undefined {
+    return this.#live.get(instance)?.loaded?.pid
+  }
+
+  /** Nothing more will happen by itself. */
+  silence(): void {
+    this.#alarm?.cancel()
+  }
+
+  #perform(command: PoolCommand): void {
+    switch (command.type) {
+      case 'grant-lease':
+        return this.#grant(command)
+      case 'refuse-ticket':
+        return this.desk.refuse(command)
+      case 'answer-load':
+        return this.desk.answer(command)
+      case 'cut-lease':
+        return this.desk.cut(command)
+      case 'announce':
+        return this.#options.bus.emit(command.name, command.data)
+      case 'set-alarm':
+        return this.#setAlarm(command.at)
+      case 'measure-host':
+        return this.dispatch({ type: 'host-measured', reading: this.readHost() })
+      default:
+        return this.#performOnInstance(command)
+    }
+  }
+
+  #performOnInstance(
+    command: CommandOf<'start-load' | 'cancel-load' | 'start-warm-up' | 'start-unload'>,
+  ): void {
+    if (command.type === 'start-load') return this.#startLoad(command)
+    const live = this.#live.get(command.instance)
+    if (command.type === 'cancel-load') live?.cancel()
+    else if (command.type === 'start-warm-up') void live?.warmUp()
+    else void live?.unload()
+  }
+
+  #startLoad({ instance, plan }: CommandOf<'start-load'>): void {
+    const { clock, probe, load, measurements } = this.#options
+    const live = new LiveInstance(instance, plan, {
+      clock,
+      probe,
+      load,
+      report: (fact) => this.#report(instance, fact),
+      patience: () => this.#state.limits.memoryGrace,
+      onMeasured: (measured) => measurements?.write(plan.key, plan.model, measured),
+    })
+    this.#live.set(instance, live)
+    void live.load()
+  }
+
+  #report(instance: string, fact: PoolFact): void {
+    if (fact.type === 'load-failed' || fact.type === 'memory-returned') this.#live.delete(instance)
+    this.dispatch(fact)
+  }
+
+  #grant(command: CommandOf<'grant-lease'>): void {
+    if (!this.desk.grant(command, this.#live.get(command.instance)?.loaded)) return
+    const { model, instance, slot, lease, queueMs, loadMs, reason } = command
+    this.#options.bus.emit('lease-granted', { model, instance, slot, lease, queueMs, loadMs, reason })
+  }
+
+  /** Some systems ring a little early; for the policy it is never earlier than it asked for. */
+  #setAlarm(at: number): void {
+    this.#alarm?.cancel()
+    this.#alarm = this.#options.clock.setTimer(at - this.now(), () => {
+      this.#lastAt = Math.max(this.#lastAt, at)
+      this.dispatch({ type: 'clock-ticked' })
+    })
+  }
+}

@@ -1,0 +1,68 @@
+import { sharedBlocks } from '../../tasks/fingerprint.ts'
+import type { CommandOf } from '../policy/messages.ts'
+import type { PoolState, Ticket } from '../policy/state.ts'
+import { breach } from './violation.ts'
+import type { Look } from './world.ts'
+
+/** F1, F12, F15, R17: who gets what. */
+export function inspectGrant(look: Look, command: CommandOf<'grant-lease'>): void {
+  const { decision, world } = look
+  if (decision.state.runs > decision.state.limits.concurrency) breach('P4', `${decision.state.runs} runs`)
+  const copy = world.copies.get(command.instance)
+  const visitor = world.visitors.get(command.ticket)
+  const content = copy?.slots[command.slot]?.content ?? []
+  const shared = sharedBlocks(content, visitor?.request.chain ?? [])
+  if (command.keptPrefix > shared)
+    breach('F1', `${command.lease} keeps ${command.keptPrefix} blocks and shares ${shared}`)
+  const plan = decision.state.models.get(command.model)?.model.plan
+  if (plan !== undefined && copy?.plan.key !== plan.key) breach('F15', `${command.lease} is for an old plan`)
+  overtakesNobody(look, command)
+  const leases = decision.state.instances.find(({ id }) => id === command.instance)?.leases
+  if (leases === 1) inspectThreads(look)
+}
+
+/** R17 */
+export function inspectThreads({ decision: { state } }: Look): void {
+  const users = state.instances.filter(
+    (instance) =>
+      instance.leases > 0 || (instance.state === 'warming' && instance.coming?.isWarmingUp === true),
+  )
+  const active = users.reduce((sum, { plan }) => sum + plan.threads, 0)
+  const some = users.filter(({ plan }) => plan.threads > 0).length
+  if (active > state.limits.threads && some > 1) breach('R17', `${active} threads of ${state.limits.threads}`)
+}
+
+/** The order of the queue, counted anew. */
+function rank(ticket: Ticket, at: number): number {
+  const base = { interactive: 0, normal: 1, background: 2 }[ticket.priority]
+  return Math.max(0, base - Math.floor((at - ticket.arrivedAt) / 30_000))
+}
+
+export function isBefore(a: Ticket, b: Ticket, at: number): boolean {
+  return rank(a, at) < rank(b, at) || (rank(a, at) === rank(b, at) && a.number < b.number)
+}
+
+function ticketsBefore(state: PoolState, id: string): Ticket | undefined {
+  for (const queue of state.queues) for (const ticket of queue.tickets) if (ticket.id === id) return ticket
+  return undefined
+}
+
+/** R2, F12: within one model nobody is passed, where there is but one copy to choose from. */
+function overtakesNobody(
+  { before, decision: { state }, event }: Look,
+  command: CommandOf<'grant-lease'>,
+): void {
+  const model = state.models.get(command.model)?.model
+  const granted = ticketsBefore(before, command.ticket)
+  if (model === undefined || model.maxInstances > 1) return
+  // R9: whoever waited already when the copy became ready is served by it, whoever else has come since.
+  const copy = state.instances.find(({ id }) => id === command.instance)
+  if (granted !== undefined && granted.arrivedAt <= (copy?.readyAt ?? -1)) return
+  const waiting = state.queues.find((queue) => queue.model === command.model)?.tickets ?? []
+  for (const ticket of waiting) {
+    if (ticket.wants === 'instance') continue
+    const isPassed =
+      granted === undefined ? rank(ticket, event.at) === 0 : isBefore(ticket, granted, event.at)
+    if (isPassed) breach('F12', `${command.ticket} passes ${ticket.id}`)
+  }
+}
