@@ -17,6 +17,10 @@ export interface DialectRequest {
   id: string
   /** Seconds since 1970 when the request came. */
   created: number
+  /** What follows the `?` of the address, still encoded; empty when nothing does. */
+  query: string
+  /** Milliseconds since 1970 at the moment of the call. */
+  now(): number
 }
 
 /** A whole answer that needs no run. */
@@ -46,9 +50,24 @@ export interface RunAction {
   options: Pick<RunRequest, 'priority' | 'keepAlive' | 'session'>
   encoder: RunEncoder
   featureFields: FeatureFields
+  /**
+   * What of the request depends on the model: asked once, before the first run, and free to change `tasks`. @throws what is wrong with
+   * the request
+   */
+  prepare?(port: YardPort, signal: AbortSignal): Promise<void>
 }
 
-export type DialectAction = AnswerAction | RunAction
+/** An action whose steps are told as they come, such as a download. */
+export interface ProgressAction {
+  type: 'progress'
+  contentType: string
+  /** The answer in pieces. What is thrown before the first one has a status of its own, as with any other action. */
+  pieces(port: YardPort, signal: AbortSignal): AsyncIterable<string>
+  /** The end of an answer that broke off. */
+  fail(error: ModelyardError, status: number): string
+}
+
+export type DialectAction = AnswerAction | RunAction | ProgressAction
 
 /**
  * The text of one answer, made piece by piece; each method returns what is to be sent now, `''` for nothing. An encoder of a
@@ -70,9 +89,13 @@ export interface RunEncoder {
 }
 
 export interface DialectRoute {
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'HEAD' | 'POST' | 'DELETE'
   /** Below each prefix of the dialect; `/*` at the end takes the rest, slashes included. */
   path: string
+  /** True: the path is the whole one, not below the prefixes. */
+  atRoot?: boolean
+  /** Which key it needs where keys are set; `inference` unless said otherwise. */
+  scope?: 'inference' | 'admin'
   /** Whether a JSON body is read first. */
   body: 'json' | 'none'
   /** @throws ModelyardError `invalid_request` and `unsupported` with `details.param` */
@@ -91,4 +114,8 @@ export interface Dialect {
   errorBody(error: ModelyardError, status: number, requestId: string): string
   /** A status that differs from the common table (Anthropic's 529). */
   errorStatus?(error: ModelyardError): number | undefined
+  /** Whether a request below a prefix that other dialects have too is meant for this one. Nobody's requests are the first dialect's. */
+  claims?(path: string, headers: DialectRequest['headers']): boolean
+  /** Another name under which the request's id is sent, besides `x-request-id`. */
+  readonly requestIdHeader?: string
 }

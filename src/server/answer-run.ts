@@ -21,6 +21,7 @@ export async function answerRun(exchange: Exchange, action: RunAction, context: 
   const writer = new AnswerWriter(exchange, encoder, context.clock, context.limits.heartbeat)
   const progress = { started: false }
   try {
+    await action.prepare?.(context.port, exchange.signal)
     for (const [index, task] of action.tasks.entries()) {
       const run = startRun(exchange, action, task, context)
       const result = await forward(exchange, run, action, index, writer, progress)

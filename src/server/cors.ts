@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { OriginList } from './origin-list.ts'
 
 const EXPOSED =
-  'x-request-id, retry-after, retry-after-ms, x-should-retry, modelyard-model, modelyard-instance, ' +
+  'x-request-id, request-id, retry-after, retry-after-ms, x-should-retry, modelyard-model, modelyard-instance, ' +
   'modelyard-queue-ms, modelyard-load-ms, modelyard-cached-tokens'
 
 const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS'

@@ -69,7 +69,7 @@ export function errorStatus(error: ModelyardError): number {
 /** Headers that tell a client whether and when to try again. */
 export function retryHeaders(error: ModelyardError, status: number): Record<string, string> {
   if (PERMANENT.has(error.code)) return { 'x-should-retry': 'false' }
-  if (status !== 429 && status !== 503) return {}
+  if (status !== 429 && status !== 503 && status !== 529) return {}
   const milliseconds = Math.max(0, Math.ceil(error.retryAfter ?? 1000))
   return {
     'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))),

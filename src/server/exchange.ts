@@ -8,7 +8,7 @@ import { createRequestId } from './request-id.ts'
 import type { AccessRecord } from './server-options.ts'
 
 /** How errors look on a route. */
-export type ErrorShape = Pick<Dialect, 'errorBody' | 'errorStatus'>
+export type ErrorShape = Pick<Dialect, 'errorBody' | 'errorStatus' | 'requestIdHeader'>
 
 const PLAIN_ERRORS: ErrorShape = {
   errorBody: (error) => JSON.stringify({ error: { message: error.message } }),
@@ -67,6 +67,9 @@ export class Exchange {
     return Math.floor(this.#context.clock.wallTime() / 1000)
   }
 
+  /** Milliseconds since 1970. */
+  readonly now = (): number => this.#context.clock.wallTime()
+
   readonly #close = (): void => {
     if (!this.response.writableFinished) this.#leave()
     this.#context.log?.(this.#record())
@@ -97,6 +100,7 @@ export class Exchange {
   /** Sends status and headers, with those that every answer carries. */
   writeHead(status: number, headers: Headers): void {
     const all: Headers = { 'x-request-id': `req_${this.id}` }
+    if (this.shape.requestIdHeader !== undefined) all[this.shape.requestIdHeader] = `req_${this.id}`
     this.response.writeHead(status, Object.assign(all, this.#context.headers, headers))
   }
 

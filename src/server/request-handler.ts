@@ -11,7 +11,7 @@ import { fastifyPlugin, type FastifyScope, type NodeHandler } from './fastify-pl
 import { Listener, type ListenAddress } from './listener.ts'
 import { OriginList } from './origin-list.ts'
 import { checkContentType, parseJson, readBody } from './read-body.ts'
-import { plainPath, Router } from './router.ts'
+import { plainPath, queryOf, Router } from './router.ts'
 import { DEFAULT_LIMITS, DEFAULT_ORIGINS, type ServerLimits, type ServerOptions } from './server-options.ts'
 import type { ServerRoute } from './server-route.ts'
 import { errorShapeOf, unknownRoute } from './unknown-route.ts'
@@ -80,16 +80,18 @@ class YardServer implements RequestHandler {
     const { method = '', url = '' } = request
     if (exchange.gone) return
     if (method === 'OPTIONS') return this.#preflight(exchange)
-    exchange.shape = errorShapeOf(plainPath(url), DIALECTS)
-    const { path, route, params } = this.#router.find(method, url)
+    exchange.shape = errorShapeOf(plainPath(url), DIALECTS, request.headers)
+    const { path, route, params } = this.#router.find(method, url, exchange.shape)
+    if (route !== undefined) exchange.shape = route.shape
     this.#access.check(request, route?.scope ?? 'inference')
     if (route === undefined) {
       const { error, headers } = unknownRoute(method, path, this.#router)
       return exchange.refuse(error, headers)
     }
     const body = route.body === 'json' ? await this.#body(request, route) : undefined
-    const { id, created } = exchange
-    const input: DialectRequest = { params, headers: request.headers, body, id, created }
+    const { id, created, now } = exchange
+    const query = queryOf(url)
+    const input: DialectRequest = { params, headers: request.headers, body, id, created, query, now }
     return route.handle(exchange, input)
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { controlErrors } from './control-routes.ts'
-import { plainPath, Router } from './router.ts'
+import { plainPath, queryOf, Router } from './router.ts'
 import type { ServerRoute } from './server-route.ts'
 
 function route(method: ServerRoute['method'], path: string): ServerRoute {
@@ -64,5 +64,29 @@ describe('routes (BR-12)', () => {
 
   it('a broken percent sign is the client’s error', () => {
     expect(() => router.find('GET', '/v1/models/%E0%A4%A')).toThrow('percent sign')
+  })
+
+  it('a path that two dialects have goes to the one whose errors are asked for, else to the first', () => {
+    const first = route('GET', '/v1/models')
+    const other = { ...first, shape: { errorBody: () => 'other' } }
+    const rivals = new Router([first, other])
+    expect(rivals.find('GET', '/v1/models', other.shape).route).toBe(other)
+    expect(rivals.find('HEAD', '/v1/models').route).toBe(first)
+    expect(rivals.methods('/v1/models')).toEqual(['GET', 'HEAD', 'OPTIONS'])
+  })
+
+  it('a route for HEAD alone takes no GET', () => {
+    const blobs = new Router([route('HEAD', '/api/blobs/*')])
+    expect(blobs.find('HEAD', '/api/blobs/sha256:0').route?.method).toBe('HEAD')
+    expect(blobs.find('GET', '/api/blobs/sha256:0').route).toBeUndefined()
+    expect(blobs.methods('/api/blobs/x')).toEqual(['HEAD', 'OPTIONS'])
+  })
+
+  it.each([
+    ['/api/tags', ''],
+    ['/api/tags?', ''],
+    ['/v1/messages?beta=true&x=%3F', 'beta=true&x=%3F'],
+  ])('the query of %s is "%s"', (url, query) => {
+    expect(queryOf(url)).toBe(query)
   })
 })

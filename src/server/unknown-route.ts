@@ -1,17 +1,26 @@
 import { ModelyardError } from '../base/errors.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect, DialectRequest } from '../dialects/dialect.ts'
 import { controlErrors } from './control-routes.ts'
 import type { ErrorShape } from './exchange.ts'
 import type { Router } from './router.ts'
 
-/** The shape of errors under a path: that of the API whose prefix it has, the first dialect's otherwise (BR-12). */
-export function errorShapeOf(path: string, dialects: readonly Dialect[]): ErrorShape {
+/**
+ * The shape of errors under a path: that of the API whose prefix it has, and of those with the same prefix the one that claims the
+ * request; the first dialect's otherwise (BR-12).
+ */
+export function errorShapeOf(
+  path: string,
+  dialects: readonly Dialect[],
+  headers: DialectRequest['headers'] = {},
+): ErrorShape {
   if (path.startsWith('/api/yard/')) return controlErrors
   let best: { length: number; shape: ErrorShape } = { length: -1, shape: dialects[0] ?? controlErrors }
   for (const dialect of dialects) {
     for (const prefix of dialect.prefixes) {
       const inside = path === prefix || path.startsWith(`${prefix}/`)
-      if (inside && prefix.length > best.length) best = { length: prefix.length, shape: dialect }
+      if (!inside || prefix.length < best.length) continue
+      if (prefix.length > best.length || dialect.claims?.(path, headers) === true)
+        best = { length: prefix.length, shape: dialect }
     }
   }
   return best.shape

@@ -351,6 +351,8 @@ function decode({ path, body }: Exchange): RunAction {
     body,
     id: '0123456789abcdef',
     created: 1_700_000_000,
+    query: '',
+    now: () => 1_700_000_000_000,
   }
   const action = openAiDialect.routes.find((route) => route.path === path)?.decode(request)
   if (action?.type !== 'run') throw new Error(`${path} is no run`)
