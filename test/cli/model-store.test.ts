@@ -1,9 +1,9 @@
-import { copyFile, mkdir, readFile, stat } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, stat, symlink } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { TINY_CHAT } from '../models/paths.ts'
+import { ENGINES_DIRECTORY, fetched, TINY_CHAT } from '../models/paths.ts'
 import { TestHome } from './program.ts'
 
 /** A model that is fetched from a server on this machine. */
@@ -14,11 +14,15 @@ describe('pull, list, show and remove (S2, S6)', () => {
   let asked = 0
   beforeEach(async () => {
     home = await TestHome.create()
+    await symlink(ENGINES_DIRECTORY, join(home.path, 'engines'))
     const bytes = await readFile(TINY_CHAT)
     asked = 0
     server = createServer((request, response) => {
       if (request.method === 'GET') asked++
-      if (request.url !== '/tiny.gguf') response.writeHead(404).end()
+      if (request.url === '/slow.gguf') {
+        response.writeHead(200, { 'content-length': bytes.length })
+        response.write(bytes.subarray(0, 100))
+      } else if (request.url !== '/tiny.gguf') response.writeHead(404).end()
       else response.writeHead(200, { 'content-length': bytes.length }).end(bytes)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -79,6 +83,22 @@ describe('pull, list, show and remove (S2, S6)', () => {
     const { code, err } = await home.run(['pull', 'smollm3'])
     expect(code).toBe(3)
     expect(err).toContain('"smollm2"')
+  })
+
+  it.skipIf(!fetched(ENGINES_DIRECTORY))(
+    'serve fetches a model that was named, with progress, before it listens',
+    async () => {
+      const running = await home.serve([`${address}/tiny.gguf`])
+      expect(running.err()).toContain('tiny.gguf')
+      expect(running.out()).toContain('Models: tiny\n')
+    },
+  )
+
+  it.skipIf(!fetched(ENGINES_DIRECTORY))('a SIGTERM while serve still fetches ends it cleanly', async () => {
+    const running = home.start(['serve', '--port', '0', `${address}/slow.gguf`])
+    await running.tells('slow.gguf')
+    running.kill('SIGTERM')
+    expect(await running.ended).toMatchObject({ code: 0, out: '' })
   })
 
   it('a running server knows a model as soon as it was pulled beside it', async () => {

@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs'
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ENGINES_DIRECTORY, TINY_CHAT } from '../models/paths.ts'
+import { ENGINES_DIRECTORY, fetched, TINY_CHAT } from '../models/paths.ts'
 import { TestHome } from './program.ts'
 
 /** Real weights, no configuration: `modelyard serve MODEL.gguf` (C2). */
-describe.skipIf(!existsSync(ENGINES_DIRECTORY))('a model file without any configuration', () => {
+describe.skipIf(!fetched(ENGINES_DIRECTORY))('a model file without any configuration', () => {
   let home: TestHome
   beforeAll(async () => {
     home = await TestHome.create()

@@ -16,8 +16,21 @@ export interface ServeOptions extends YardOptionsOfCommand {
   defaultModel: string
 }
 
-/** `modelyard serve [MODEL…]`: serves until SIGINT or SIGTERM. */
+/** `modelyard serve [MODEL…]`: serves until SIGINT or SIGTERM, which end it cleanly in whatever it is doing. */
 export async function serve(context: CommandContext, models: string[], options: ServeOptions): CommandResult {
+  try {
+    await serveUntilInterrupted(context, models, options)
+  } catch (error) {
+    if (!context.signal.aborted) throw error
+  }
+  return EXIT.ok
+}
+
+async function serveUntilInterrupted(
+  context: CommandContext,
+  models: string[],
+  options: ServeOptions,
+): Promise<void> {
   const command = await configure(context, models, options)
   const { configuration, idOf } = command
   const configured = configuration.models.map(({ id }) => id)
@@ -37,7 +50,6 @@ export async function serve(context: CommandContext, models: string[], options: 
   await context.err.line('Stopping …')
   stopShowing()
   await stopWatching()
-  return EXIT.ok
 }
 
 async function configure(
