@@ -4,14 +4,13 @@ import { urlPath, wheelPath } from './artifact-paths.ts'
 import { type CatalogEntry, catalogEntry } from './catalog.ts'
 import { filesOfModel, findHubModel } from './downloads/fetch-hub-model.ts'
 import { type DownloadProgress, ProgressMeter } from './downloads/progress-meter.ts'
-import { isSoundFile } from './downloads/sound-file.ts'
+import { isSoundFile, type SumCheck } from './downloads/sound-file.ts'
 import { formatSource } from './format-source.ts'
 import { type ModelSource, parseSource } from './source.ts'
 
 export interface LocateOptions {
   signal: AbortSignal
-  /** Compute the sums, instead of only when a file was touched since it was fetched. */
-  verify: boolean
+  check: SumCheck
   report?: (progress: DownloadProgress) => void
 }
 
@@ -32,10 +31,10 @@ export class ArtifactLocator {
     if (source.kind === 'catalog') return this.#locateEntry(source.name, options)
     const path = await this.pathOf(source)
     if (path === undefined) return undefined
-    const { signal, verify, report = () => undefined } = options
+    const { signal, check, report = () => undefined } = options
     for (const file of await filesOfModel(path)) {
       const meter = new ProgressMeter(basename(file), this.#clock, report)
-      if (!(await isSoundFile(file, { verify }, signal, meter))) return undefined
+      if (!(await isSoundFile(file, { check }, signal, meter))) return undefined
     }
     return path
   }

@@ -83,11 +83,11 @@ export class ArtifactStore {
     }
   }
 
-  /** Where a source's file lies, without asking anybody; undefined when it must be fetched or is gone. */
+  /** Where a source's file lies, without asking anybody or reading the file; undefined when it must be fetched or is gone. */
   async locate(text: string): Promise<string | undefined> {
     const source = parseSource(text, this.#directory)
     if (source.kind === 'file') return findLocalModel(source.path).catch(() => undefined)
-    return this.#locator.locate(source, { signal: new AbortController().signal, verify: false })
+    return this.#locator.locate(source, { signal: new AbortController().signal, check: 'never' })
   }
 
   /** Whether a file lies in the models folder with a record of having been fetched: only such files are ever deleted. */
@@ -127,7 +127,9 @@ export class ArtifactStore {
     const report = (progress: DownloadProgress): void => {
       for (const listener of this.#listeners.get(key) ?? []) listener(progress)
     }
-    const there = refresh ? undefined : await this.#locator.locate(source, { signal, verify, report })
+    const there = refresh
+      ? undefined
+      : await this.#locator.locate(source, { signal, check: verify ? 'always' : 'touched', report })
     if (there !== undefined) return there
     const http = this.#httpClient()
     // Waiting for a lock or for another try holds no handle: a command would end in the middle, without a word.

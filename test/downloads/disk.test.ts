@@ -77,6 +77,14 @@ describe.skipIf(!mountable)('a disk that is full or read-only (BR-25)', () => {
     expect(content.equals(await readFile(target()))).toBe(true)
   })
 
+  it('is seen before the first of several shards is fetched', async () => {
+    for (const name of ['big-00001-of-00002.gguf', 'big-00002-of-00002.gguf'])
+      hub.add('org/split', name, content)
+    const { details } = await refusal(store().ensure('hf:org/split'))
+    expect(details['need']).toBe(2 * content.length)
+    expect(hub.fileRequests).toEqual([])
+  })
+
   it('that fills up on the way keeps what came; the next try goes on from there without a restart', async () => {
     hub.speed = 4 * MIB
     const models = store()

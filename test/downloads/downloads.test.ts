@@ -192,6 +192,22 @@ describe('a file of the hub (S2)', () => {
     expect(await holds(target(), large)).toBe(true)
   })
 
+  it('of unknown size comes whole, without what a longer try left behind', async () => {
+    hub.files.set('/m.gguf', { content: model })
+    let tries = 0
+    hub.fault = (request, response, content) => {
+      response.writeHead(200)
+      if (request.headers.range === 'bytes=0-0') response.end('x')
+      else if (tries++ === 0) {
+        response.write(Buffer.concat([content, Buffer.alloc(MIB, 9)]), () => response.socket?.destroySoon())
+      } else response.end(content)
+      return true
+    }
+    const path = await store().ensure(`${hub.endpoint}/m.gguf`)
+    expect(tries).toBe(2)
+    expect(await holds(path, model)).toBe(true)
+  })
+
   it('tells how far it is, how fast and how long still', async () => {
     hub.add('org/repo', FILE, large)
     hub.speed = 4 * MIB
@@ -404,6 +420,13 @@ describe('what is there already (F28)', () => {
     await writeFile(target(), Buffer.alloc(model.length, 1))
     await store().ensure(SOURCE)
     expect(await holds(target(), model)).toBe(true)
+  })
+
+  it('a list does not read files that were touched: looking for a model is quick', async () => {
+    await writeFile(target(), Buffer.alloc(model.length, 1))
+    expect(await store().locate(SOURCE)).toBe(target())
+    await writeFile(target(), Buffer.alloc(model.length - 1, 1))
+    expect(await store().locate(SOURCE)).toBeUndefined()
   })
 
   it('a file that only has another date is kept', async () => {

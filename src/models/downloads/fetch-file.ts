@@ -31,13 +31,14 @@ export async function ensureFile(
   meter: ProgressMeter,
   fetcher: Fetcher,
 ): Promise<void> {
-  const { signal, verify } = context
-  if (await isSoundFile(wanted.target, { ...wanted, verify }, signal, meter)) return
+  const { signal } = context
+  const expected = { ...wanted, check: context.verify ? 'always' : 'touched' } as const
+  if (await isSoundFile(wanted.target, expected, signal, meter)) return
   await makeFolder(dirname(wanted.target))
   const lock = await takeLock(wanted.target, context, meter)
   try {
     // The one we waited for has fetched it.
-    if (!(await isSoundFile(wanted.target, { ...wanted, verify }, signal, meter))) await fetcher()
+    if (!(await isSoundFile(wanted.target, expected, signal, meter))) await fetcher()
   } finally {
     lock.release()
   }

@@ -3,9 +3,12 @@ import { basename, dirname, join } from 'node:path'
 import { hubFolder } from '../artifact-paths.ts'
 import type { HubSource } from '../hub-source.ts'
 import { addSource, readRecord, recordPath } from './artifact-record.ts'
+import { occupiedBytes, requireDiskSpace } from './disk-space.ts'
+import { makeFolder } from './download-file.ts'
 import { defined, ensureFile, fetchByHttp } from './fetch-file.ts'
 import { HubClient, type HubFile } from './hub-client.ts'
 import type { HttpClient } from './http-client.ts'
+import { partPath } from './part-file.ts'
 import { pickHubFiles } from './pick-hub-files.ts'
 import { ProgressMeter, type DownloadProgress } from './progress-meter.ts'
 import { DEFAULT_ENDPOINT, type TransferContext } from './transfer.ts'
@@ -25,6 +28,7 @@ export async function fetchHubModel(
   const { commit, files } = await hub.list({ repository, revision, signal, ...defined({ answerWithin }) })
   const [first, ...others] = pickHubFiles(source, files)
   const folder = hubFolder(context.folder, source)
+  if (others.length > 0) await requireSpaceForAll(folder, [first, ...others])
   // The first shard comes last: only when it is there is the model there.
   for (const file of [...others, first]) {
     const shards = file === first && others.length > 0 ? others.map(({ path }) => basename(path)) : undefined
@@ -37,6 +41,17 @@ export async function fetchHubModel(
     )
   }
   return join(folder, ...first.path.split('/'))
+}
+
+/** Before the first of several files, so that it does not show after hours that the last has no place. */
+async function requireSpaceForAll(folder: string, files: readonly HubFile[]): Promise<void> {
+  const missing = files.map(async ({ path, size }) => {
+    const target = join(folder, ...path.split('/'))
+    return size - (await occupiedBytes(target)) - (await occupiedBytes(partPath(target)))
+  })
+  const need = (await Promise.all(missing)).reduce((sum, bytes) => sum + Math.max(0, bytes), 0)
+  await makeFolder(folder)
+  await requireDiskSpace(folder, need)
 }
 
 interface WantedHubFile {

@@ -46,6 +46,7 @@ export async function fetchWhole(options: FetchOptions): Promise<void> {
     answer.body.destroy()
   }
   range.end = range.done
+  await part.truncate(range.end)
 }
 
 function rangeHeaders(range: ByteRange, { ranges, part }: FetchOptions): Record<string, string> {

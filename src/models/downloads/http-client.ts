@@ -113,6 +113,8 @@ export class HttpClient {
       headersTimeout: stall,
       bodyTimeout: stall,
     })
+    // Readers see a failure by reading; a body that is given up unread would end the process by its error event.
+    answer.body.on('error', () => undefined)
     const plain = plainHeaders(answer.headers)
     return {
       status: answer.statusCode,

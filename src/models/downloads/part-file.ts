@@ -103,6 +103,11 @@ export class PartFile {
     await this.#close()
   }
 
+  /** Cuts off what an earlier, longer try left behind. */
+  async truncate(bytes: number): Promise<void> {
+    await this.#file.truncate(bytes)
+  }
+
   /** All bytes are on disk. */
   async sync(): Promise<void> {
     await this.#file.sync()

@@ -10,9 +10,14 @@ export interface Expectation {
   size?: number
   /** Hex, where known. */
   sha256?: string
-  /** Compute the sum even when nothing makes the file suspicious. */
-  verify: boolean
+  check: SumCheck
 }
+
+/**
+ * When the sum of a file that is there is computed: `never` (lists must be quick), when it was `touched` since it was fetched, or
+ * `always`.
+ */
+export type SumCheck = 'never' | 'touched' | 'always'
 
 /**
  * Whether the file at `path` is there and right. Sizes always count; the sum is computed when asked for, or when the file was touched
@@ -31,7 +36,9 @@ export async function isSoundFile(
   const sum = expected.sha256 ?? record?.sha256
   // Put there by hand, and nobody promised anything about it.
   if (sum === undefined) return true
-  if (!expected.verify && record !== undefined && isUntouched(record, stats)) return record.sha256 === sum
+  if (expected.check === 'never') return record === undefined || record.size === stats.size
+  const isKnown = expected.check === 'touched' && record !== undefined && isUntouched(record, stats)
+  if (isKnown) return record.sha256 === sum
   return (await digestOf(path, stats, signal, meter)) === sum && (await renewRecord(path, sum, record))
 }
 
