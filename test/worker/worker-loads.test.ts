@@ -25,6 +25,14 @@ function workersIn(directory: string): number[] {
 describe('a load that fails', () => {
   const engine = createWorkerEngine()
 
+  it('because the worker is of another version ends that worker with words, never the server', async () => {
+    const other = createWorkerEngine({ entry: join(PROGRAMS, 'speaks-otherwise.mjs') })
+    await expect(load(other)).rejects.toMatchObject({
+      code: 'model_load_failed',
+      message: expect.stringContaining('restart the server after an upgrade') as string,
+    })
+  })
+
   it.each([
     [{ exitCode: 137 }, 'out_of_memory'],
     [{ killedBy: 'SIGKILL' }, 'out_of_memory'],

@@ -44,9 +44,7 @@ export class WorkerProcess {
         : { log: { directory: logDirectory, name: `${label}.${clock.wallTime().toString(36)}` } }),
     })
     this.exited = this.#watchExit()
-    this.#child.onMessage((messages) => {
-      for (const message of messages as FromWorker[]) this.#listener(message)
-    })
+    this.#child.onMessage((messages) => this.#receive(messages))
     this.send({ type: 'construct', engine, options: engineOptions })
     this.#record()
   }
@@ -93,6 +91,16 @@ export class WorkerProcess {
     const exit = await this.exited
     timer.cancel()
     return exit
+  }
+
+  /** A worker that was built apart from this server (an upgrade under a running one) is ended, never half understood. */
+  #receive(messages: unknown): void {
+    try {
+      if (!Array.isArray(messages)) throw new TypeError('not a list')
+      for (const message of messages as FromWorker[]) this.#listener(message)
+    } catch {
+      this.kill('it speaks the language of another version; restart the server after an upgrade')
+    }
   }
 
   async #watchExit(): Promise<WorkerExit> {
