@@ -1,5 +1,6 @@
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { DialectRequest, RunAction } from '../dialect.ts'
+import { decodeBody, decodeModel } from '../decode-model.ts'
 import { decodeExtensions } from '../extensions.ts'
 import {
   invalidField,
@@ -9,16 +10,16 @@ import {
   optionalNumber,
   type Fields,
 } from '../fields.ts'
+import { refuseUnsupported } from '../parameter-table.ts'
 import { decodeFormat } from './decode-format.ts'
 import { decodeMessages } from './decode-messages.ts'
-import { decodeBody, decodeModel } from './decode-model.ts'
 import { decodeMaxTokens, decodeSampling, decodeStop } from './decode-sampling.ts'
 import { decodeStreamOptions } from './decode-stream-options.ts'
 import { decodeTools } from './decode-tools.ts'
 import { ChatAnswer } from './encode-chat.ts'
 import { ChatStream } from './encode-chat-stream.ts'
 import { CHAT_FEATURE_FIELDS } from './feature-fields.ts'
-import { CHAT_PARAMETERS, refuseUnsupported } from './parameters.ts'
+import { CHAT_PARAMETERS } from './parameters.ts'
 
 const MOST_TOP_LOGPROBS = 20
 

@@ -1,5 +1,6 @@
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { DialectRequest, RunAction } from '../dialect.ts'
+import { decodeBody, decodeModel } from '../decode-model.ts'
 import { decodeExtensions } from '../extensions.ts'
 import {
   asArray,
@@ -11,13 +12,13 @@ import {
   optionalString,
   type Fields,
 } from '../fields.ts'
-import { decodeBody, decodeModel } from './decode-model.ts'
+import { refuseUnsupported } from '../parameter-table.ts'
 import { decodeMaxTokens, decodeSampling, decodeStop } from './decode-sampling.ts'
 import { decodeStreamOptions } from './decode-stream-options.ts'
 import { CompletionAnswer } from './encode-completion.ts'
 import { CompletionStream } from './encode-completion-stream.ts'
 import { COMPLETION_FEATURE_FIELDS } from './feature-fields.ts'
-import { COMPLETION_PARAMETERS, refuseUnsupported } from './parameters.ts'
+import { COMPLETION_PARAMETERS } from './parameters.ts'
 
 /** What the API reference gives for `max_tokens` of this route (chat has no limit). */
 const DEFAULT_MAX_TOKENS = 16

@@ -1,12 +1,13 @@
 import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { DialectRequest, RunAction } from '../dialect.ts'
+import { decodeBody, decodeModel } from '../decode-model.ts'
 import { decodeExtensions } from '../extensions.ts'
 import { asArray, invalidField, optionalChoice, optionalNumber, wrongType, type Fields } from '../fields.ts'
+import { refuseUnsupported } from '../parameter-table.ts'
 import { decodeTokens } from './decode-completion.ts'
-import { decodeBody, decodeModel } from './decode-model.ts'
 import { EmbeddingAnswer } from './encode-embedding.ts'
 import { EMBEDDING_FEATURE_FIELDS } from './feature-fields.ts'
-import { EMBEDDING_PARAMETERS, refuseUnsupported } from './parameters.ts'
+import { EMBEDDING_PARAMETERS } from './parameters.ts'
 
 /** `POST /v1/embeddings` */
 export function decodeEmbedding(request: DialectRequest): RunAction {

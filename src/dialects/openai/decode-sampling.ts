@@ -9,6 +9,7 @@ import {
   type Fields,
   type NumberRange,
 } from '../fields.ts'
+import { foldSeed } from '../fold-seed.ts'
 
 type NumberKey = Exclude<keyof Sampling, 'logitBias' | 'seed' | 'topK'>
 
@@ -39,11 +40,6 @@ export function decodeSampling(body: Fields): Sampling {
   const logitBias = decodeLogitBias(body)
   if (logitBias !== undefined) sampling.logitBias = logitBias
   return sampling
-}
-
-/** Any integer to 32 unsigned bits: the same seed always gives the same one. */
-function foldSeed(seed: number): number {
-  return Number(BigInt.asUintN(32, BigInt(seed)))
 }
 
 function decodeLogitBias(body: Fields): Record<number, number> | undefined {

@@ -9,19 +9,19 @@ import {
   optionalArray,
   optionalBoolean,
   optionalChoice,
-  optionalFields,
-  optionalString,
   wrongType,
   type Fields,
 } from '../fields.ts'
+import { checkTools, decodeFunctionTool } from '../function-tool.ts'
 
-const MOST_TOOLS = 512
 const MODES = ['none', 'auto', 'required'] as const
 
 /** Fills in `tools`, `toolChoice` and `parallelToolCalls`. */
 export function decodeTools(body: Fields, task: ChatTask): void {
-  const tools = (optionalArray(body, 'tools') ?? []).map((tool, index) => decodeTool(tool, `tools[${index}]`))
-  checkTools(tools)
+  const tools = (optionalArray(body, 'tools') ?? []).map((tool, index) =>
+    decodeFunctionTool(tool, `tools[${index}]`),
+  )
+  checkTools(tools, (index) => `tools[${index}].function.name`)
   const parallel = optionalBoolean(body, 'parallel_tool_calls')
   const choice = decodeChoice(body['tool_choice'])
   if (tools.length === 0) {
@@ -34,41 +34,6 @@ export function decodeTools(body: Fields, task: ChatTask): void {
     task.toolChoice = choice.mode
   }
   if (parallel !== undefined) task.parallelToolCalls = parallel
-}
-
-function decodeTool(value: unknown, param: string): Tool {
-  const fields = asFields(value, param)
-  if (fields['type'] === 'custom') throw notImplemented(`${param}.type`, 'Custom tools are not supported.')
-  optionalChoice(fields, 'type', ['function'], `${param}.`)
-  const path = `${param}.function`
-  const definition = asFields(fields['function'], path)
-  const tool: Tool = {
-    name: asString(definition['name'], `${path}.name`),
-    // A function without parameters takes none.
-    parameters: optionalFields(definition, 'parameters', `${path}.`) ?? { type: 'object', properties: {} },
-  }
-  if (tool.name === '') throw invalidField(`${path}.name`, `'${path}.name' must not be empty.`)
-  const description = optionalString(definition, 'description', `${path}.`)
-  if (description !== undefined) tool.description = description
-  const strict = optionalBoolean(definition, 'strict', `${path}.`)
-  if (strict !== undefined) tool.strict = strict
-  return tool
-}
-
-function checkTools(tools: Tool[]): void {
-  if (tools.length > MOST_TOOLS) {
-    throw invalidField('tools', `'tools' has ${tools.length} entries; at most ${MOST_TOOLS} are allowed.`)
-  }
-  const seen = new Set<string>()
-  for (const [index, { name }] of tools.entries()) {
-    if (seen.has(name)) {
-      throw invalidField(
-        `tools[${index}].function.name`,
-        `'tools[${index}].function.name' is used by another tool.`,
-      )
-    }
-    seen.add(name)
-  }
 }
 
 interface DecodedChoice {

@@ -1,6 +1,6 @@
+import { checkModelName } from '../decode-model.ts'
 import type { DialectAction, DialectRequest } from '../dialect.ts'
 import type { ModelListing } from '../yard-port.ts'
-import { checkModelName } from './decode-model.ts'
 
 function modelObject(listing: ModelListing): Record<string, unknown> {
   return {

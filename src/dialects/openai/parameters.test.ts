@@ -2,13 +2,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  CHAT_PARAMETERS,
-  COMPLETION_PARAMETERS,
-  EMBEDDING_PARAMETERS,
-  refuseUnsupported,
-  type ParameterTable,
-} from './parameters.ts'
+import { refuseUnsupported, type ParameterTable } from '../parameter-table.ts'
+import { CHAT_PARAMETERS, COMPLETION_PARAMETERS, EMBEDDING_PARAMETERS } from './parameters.ts'
 
 const SDK = dirname(createRequire(import.meta.url).resolve('openai'))
 

@@ -1,4 +1,4 @@
-import { asString, invalidField, isFields, wrongType, type Fields } from '../fields.ts'
+import { asString, invalidField, isFields, wrongType, type Fields } from './fields.ts'
 
 const LONGEST_NAME = 512
 
@@ -17,13 +17,16 @@ export function decodeModel(body: Fields): string {
   return model
 }
 
-/** @throws invalid_request for names that no model can have: a long one would make the search for near names slow */
-export function checkModelName(model: string): void {
+/**
+ * @param list the route that lists models
+ * @throws invalid_request for names that no model can have: a long one would make the search for near names slow
+ */
+export function checkModelName(model: string, list = '/v1/models'): void {
   if (model.length > LONGEST_NAME) {
     throw invalidField(
       'model',
       `'model' has ${model.length} characters; at most ${LONGEST_NAME} are allowed.`,
     )
   }
-  if (model === '') throw invalidField('model', `'model' is empty; name a model of /v1/models.`)
+  if (model === '') throw invalidField('model', `'model' is empty; name a model of ${list}.`)
 }
