@@ -1,3 +1,4 @@
+import { abortError } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { FeatureFields, RunAction } from '../dialects/dialect.ts'
@@ -82,7 +83,7 @@ async function forward(
       writer.begin(run.info)
       writer.write(encoder.part(next.value, index))
       if (writer.blocked) await writer.drained()
-      exchange.signal.throwIfAborted()
+      if (exchange.gone) throw abortError(exchange.signal)
     }
   } finally {
     // Harmless when the generator has ended by itself; otherwise it gives the slot back.
