@@ -32,6 +32,11 @@ export class CrashRecord {
     if (this.#crashes.size > MOST_REMEMBERED && oldest.done !== true) this.#crashes.delete(oldest.value)
   }
 
+  /** It was answered: whatever ended its workers before was not its fault alone. */
+  answered(model: string, task: Task): void {
+    if (this.#crashes.size > 0) this.#crashes.delete(this.#key(model, task))
+  }
+
   isPoison(model: string, task: Task): boolean {
     return this.#crashes.size > 0 && (this.#crashes.get(this.#key(model, task)) ?? 0) >= 2
   }

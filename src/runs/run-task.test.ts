@@ -165,6 +165,23 @@ describe('a run', () => {
     )
   })
 
+  it('that was answered between two crashes is no such request: somebody killed its workers', async () => {
+    const bench = new Bench([dyingAtOnce, answering, dyingAtOnce, answering, answering])
+    for (let turn = 0; turn < 3; turn++) expect(await bench.stream().text()).toBe('Hello')
+    expect(bench.acquired).toHaveLength(5)
+  })
+
+  it('that never had a worker is not repeated when it is refused for one that died (R11)', async () => {
+    const bench = new Bench([])
+    let asked = 0
+    bench.surroundings.acquire = async () => {
+      asked++
+      throw new ModelyardError('worker_exited', 'It is tried again in 1 s at the earliest.')
+    }
+    await expect(bench.stream().text()).rejects.toMatchObject({ code: 'worker_exited' })
+    expect(asked).toBe(1)
+  })
+
   it('ends with what was produced and the reason when its time is up (P13)', async () => {
     const bench = new Bench([hanging])
     const stream = bench.stream(TASK, { timeout: 50 })

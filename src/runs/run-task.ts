@@ -49,6 +49,8 @@ class RunningTask {
   readonly #wallStartedAt: number
   #answer = new AnswerCollector()
   #partsSent = false
+  /** Whether a worker had it, so that the worker's death is this run's affair. */
+  #wasLeased = false
 
   constructor(surroundings: RunSurroundings, request: RunRequest, info: RunInfo) {
     this.#surroundings = surroundings
@@ -110,7 +112,7 @@ class RunningTask {
     try {
       return yield* this.#attempt()
     } catch (thrown) {
-      if (!isWorkerDeath(thrown) || this.#partsSent || this.#controller.signal.aborted) throw thrown
+      if (!this.#mayRepeat(thrown)) throw thrown
     }
     this.#answer = new AnswerCollector()
     try {
@@ -123,9 +125,14 @@ class RunningTask {
     }
   }
 
+  #mayRepeat(thrown: unknown): boolean {
+    return isWorkerDeath(thrown) && this.#wasLeased && !this.#partsSent && !this.#controller.signal.aborted
+  }
+
   async *#attempt(): PartStream {
     const fingerprint = fingerprintOf(this.#request.task)
     const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
+    this.#wasLeased = true
     this.#noteLease(lease)
     this.#surroundings.crashes.runStarted(lease.instance)
     const buffer = new PartBuffer(this.#collected(lease), {
@@ -174,6 +181,7 @@ class RunningTask {
     if ('error' in outcome && outcome.error.code === 'worker_exited') {
       this.#surroundings.crashes.workerDied(lease.instance, this.#info.model, this.#request.task)
     }
+    if ('result' in outcome) this.#surroundings.crashes.answered(this.#info.model, this.#request.task)
     this.#surroundings.crashes.runEnded(lease.instance)
     lease.release(this.#slotContent(fingerprint, outcome))
   }

@@ -70,7 +70,8 @@ export function noteCrash(step: Step, instance: Instance, error: SerializedError
   if (model === undefined) return
   const lived = step.at - (instance.readyAt ?? step.at)
   const failures = lived >= LIVED_LONG ? 1 : model.failures + 1
-  const retryAt = step.at + step.rules.backoff(failures - FORGIVEN, step.state.limits)
+  const again = step.at + step.rules.backoff(failures - FORGIVEN, step.state.limits)
+  const retryAt = Math.max(model.retryAt, again)
   changeModel(step, instance.model, { failures, failedAt: step.at, retryAt, lastError: error })
 }
 
