@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { poolModelOf } from '../simulation/simulated-model.ts'
+import { newWorld, sized } from '../simulation/scenario.ts'
+import { fits, isLarge, largeModels, ledger, promiseOf } from './budget.ts'
+import type { Holder } from './state.ts'
+import { ROOMY } from '../simulation/scenario.ts'
+
+const terms = (
+  weights: number,
+  context: number,
+): { ram: Record<'weights' | 'context' | 'compute' | 'base', number> } => ({
+  ram: { weights, context, compute: 5, base: 5 },
+})
+
+function holder(model: string, bytes: number, more: Partial<Holder> = {}): Holder {
+  return { model, promise: { ram: bytes }, sharedWeights: undefined, measured: undefined, ...more }
+}
+
+describe('the promise of a plan (R4)', () => {
+  const { plan } = poolModelOf({ id: 'm', footprint: terms(60, 30) })
+
+  it('is the whole estimate at first', () => {
+    expect(promiseOf(plan, undefined)).toEqual({ ram: 100 })
+  })
+
+  it('is at least what was measured', () => {
+    expect(promiseOf(plan, { ram: { private: 140, shared: 0 } })).toEqual({ ram: 140 })
+  })
+
+  it('counts the context whole on top of what was measured, for it may not have been touched yet', () => {
+    expect(promiseOf(plan, { ram: { private: 50, shared: 0 } })).toEqual({ ram: 80 })
+  })
+
+  it('never corrects an estimate upwards by a context that is in it', () => {
+    expect(promiseOf(plan, { ram: { private: 95, shared: 0 } })).toEqual({ ram: 100 })
+  })
+
+  it('leaves out weights that are shared', () => {
+    const sharing = poolModelOf({
+      id: 'm',
+      footprint: terms(60, 30),
+      sharedWeights: { key: 'f', domain: 'ram', bytes: 55 },
+    })
+    expect(promiseOf(sharing.plan, undefined)).toEqual({ ram: 45 })
+  })
+})
+
+describe('the ledger (R4)', () => {
+  const shared = { key: 'file', domain: 'ram', bytes: 50 } as const
+
+  it('books mapped weights once for all who share them', () => {
+    const two = [holder('a', 10, { sharedWeights: shared }), holder('b', 20, { sharedWeights: shared })]
+    expect(ledger(two)).toEqual({ ram: 80 })
+    expect(ledger(two.slice(1))).toEqual({ ram: 70 })
+  })
+
+  it('books the larger of promise and measurement', () => {
+    expect(ledger([holder('a', 10, { measured: { ram: { private: 30, shared: 7 } } })])).toEqual({ ram: 37 })
+    expect(ledger([holder('a', 10, { measured: { ram: { private: 3, shared: 0 } } })])).toEqual({ ram: 10 })
+  })
+
+  it('does not book shared pages twice where the shared weights are known', () => {
+    const one = holder('a', 10, { sharedWeights: shared, measured: { ram: { private: 12, shared: 48 } } })
+    expect(ledger([one])).toEqual({ ram: 62 })
+  })
+
+  it('counts large models once each and small ones not at all (M6)', () => {
+    const holders = [holder('a', 30), holder('a', 30), holder('b', 19), holder('c', 20)]
+    expect(largeModels(holders, ROOMY)).toEqual(['a', 'c'])
+    expect(isLarge(holder('b', 19), ROOMY)).toBe(false)
+  })
+
+  it('lets nothing into a domain without a limit', () => {
+    const demand = { ...holder('a', 1, { promise: { 'gpu:0': 1 } }), force: false }
+    expect(fits(ledger, [], demand, ROOMY)).toBe(false)
+  })
+})
+
+describe('the budget (R4, M5)', () => {
+  it('is never exceeded by loads that begin together (BR-64)', () => {
+    const world = newWorld()
+    for (const id of ['a', 'b']) world.declare(sized(id, 60, { loadTime: 2000 }))
+    world.request({ model: 'a' })
+    world.request({ model: 'b' })
+    world.run(1000)
+    expect(world.state.instances.map(({ model }) => model)).toEqual(['a'])
+  })
+
+  it('lets an operator go up to the absolute limit, and nothing more in beside that', () => {
+    const world = newWorld()
+    for (const id of ['a', 'b', 'c']) world.declare(sized(id, 60, { keepAlive: -1, pinned: id === 'a' }))
+    world.declare(sized('tiny', 1))
+    world.request({ model: 'a', hold: 10 })
+    world.run(1000)
+    expect(world.request({ model: 'b', wants: 'instance' }).refusedWith?.code).toBe('model_too_large')
+    const forced = world.request({ model: 'b', wants: 'instance', force: true })
+    world.run(2000)
+    expect(forced.outcome).toBe('done')
+    expect(world.request({ model: 'c', wants: 'instance', force: true }).outcome).toBe('waiting')
+    world.run(4000)
+    expect(world.state.instances.map(({ model }) => model)).toEqual(['a', 'c'])
+  })
+
+  it('never goes above the absolute limit, force or not', () => {
+    const world = newWorld()
+    world.declare(sized('huge', 121))
+    expect(world.request({ model: 'huge', wants: 'instance', force: true }).refusedWith).toMatchObject({
+      code: 'model_too_large',
+      details: { need: 121, limit: 120 },
+    })
+  })
+
+  it('keeps small models beside the count of large ones (M6)', () => {
+    const world = newWorld({ limits: { maxLargeModels: 1 } })
+    world.declare(sized('big', 30))
+    world.declare(sized('bigger', 40))
+    world.declare(sized('embedder', 10))
+    for (const model of ['embedder', 'big', 'bigger']) {
+      world.request({ model, hold: 10 })
+      world.run(world.now + 1000)
+    }
+    expect(world.state.instances.map(({ model }) => model).toSorted()).toEqual(['bigger', 'embedder'])
+  })
+})
