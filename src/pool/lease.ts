@@ -34,8 +34,11 @@ export interface Lease extends AsyncDisposable {
   readonly loaded: LoadedModel
   /** Fires with a ModelyardError when the instance dies (`worker_exited`) or the run is cut (`run_cut`, `shutting_down`). */
   readonly signal: AbortSignal
-  /** Runs a task on this slot, ended by the lease's own signal and the given one. */
-  run(task: Task, options?: { signal?: AbortSignal }): PartStream
+  /**
+   * Runs a task on this slot, ended by the lease's own signal and the given one. A caller that has a controller anyway hands that in instead: its
+   * signal ends the run, and it is aborted when the lease is cut.
+   */
+  run(task: Task, options?: { signal?: AbortSignal } | { controller: AbortController }): PartStream
   /** Gives the slot back. `fingerprint` is the chain of what it holds now; absent = unknown, the next user starts clean (F11). */
   release(outcome?: { fingerprint?: Fingerprint }): void
 }

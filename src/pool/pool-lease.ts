@@ -59,18 +59,26 @@ export class PoolLease implements Lease {
     return this.#controller.signal
   }
 
-  run(task: Task, options: { signal?: AbortSignal } = {}): PartStream {
+  run(task: Task, options: { signal?: AbortSignal } | { controller: AbortController } = {}): PartStream {
     if (this.#isReleased) throw new ModelyardError('internal', `The lease ${this.id} was given back already.`)
     const keptPrefix = this.#isUntouched ? this.keptPrefix : this.#chain.length
     this.#isUntouched = false
-    return this.loaded.run(task, { slot: this.slot, keptPrefix, signal: this.#runSignal(options.signal) })
+    return this.loaded.run(task, { slot: this.slot, keptPrefix, signal: this.#runSignal(options) })
   }
 
   /** One controller instead of `AbortSignal.any`: that one costs ten times as much and lives until it is collected. */
-  #runSignal(outer: AbortSignal | undefined): AbortSignal {
+  #runSignal(options: { signal?: AbortSignal } | { controller: AbortController }): AbortSignal {
+    if ('controller' in options) return this.#joined(options.controller, () => undefined)
+    const outer = options.signal
     if (outer === undefined) return this.signal
     const controller = new AbortController()
-    const unlisten = onAbort(outer, () => controller.abort(outer.reason))
+    return this.#joined(
+      controller,
+      onAbort(outer, () => controller.abort(outer.reason)),
+    )
+  }
+
+  #joined(controller: AbortController, unlisten: () => void): AbortSignal {
     this.#runs.push({ controller, unlisten })
     if (this.#cause !== undefined) controller.abort(this.#cause)
     return controller.signal

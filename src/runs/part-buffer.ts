@@ -4,12 +4,17 @@ import type { Part, PartStream, Result } from '../tasks/part.ts'
 /** What happens when a reader lags behind by more than the buffer holds (P16). */
 export type SlowReaderRule = 'pause' | 'cancel'
 
+/** How a stream of parts ended. */
+export type SourceOutcome = { result: Result } | { error: ModelyardError }
+
 export interface PartBufferOptions {
   /** Size in characters and vector elements that may wait to be read. */
   capacity: number
   whenFull: SlowReaderRule
   /** Called once, in the step in which the source ended: the slot is free from here on, whatever the reader does. */
-  onSourceEnded: (outcome: { result: Result } | { error: ModelyardError }) => void
+  onSourceEnded: (outcome: SourceOutcome) => void
+  /** Called with each part in the step in which it came, however far the reader lags behind. */
+  onPart?: (part: Part) => void
   /** Asks the source to end early: the reader left, or lags too far behind. */
   cancelSource: (reason: ModelyardError) => void
 }
@@ -28,7 +33,7 @@ export class PartBuffer {
   readonly #options: PartBufferOptions
   readonly #waiting: Part[] = []
   #size = 0
-  #outcome: { result: Result } | { error: ModelyardError } | undefined
+  #outcome: SourceOutcome | undefined
   #wakeReader: (() => void) | undefined
   #wakePump: (() => void) | undefined
 
@@ -38,21 +43,36 @@ export class PartBuffer {
     void this.#pump()
   }
 
-  /** Yields what comes and returns the result. Leaving early cancels the source. */
-  async *read(): PartStream {
-    try {
-      for (;;) {
-        const part = this.#waiting.shift()
-        if (part !== undefined) {
-          this.#taken(part)
-          yield part
-        } else if (this.#outcome === undefined) await this.#nextMove()
-        else if ('error' in this.#outcome) throw this.#outcome.error
-        else return this.#outcome.result
-      }
-    } finally {
-      this.#leave()
-    }
+  /** The next part that is here already. */
+  take(): Part | undefined {
+    const part = this.#waiting.shift()
+    if (part !== undefined) this.#taken(part)
+    return part
+  }
+
+  /** How the source ended, once it has; parts may still wait to be taken. */
+  get outcome(): SourceOutcome | undefined {
+    return this.#outcome
+  }
+
+  /** Resolves when there is a part to take, or an outcome. One reader at a time. */
+  async arrival(): Promise<void> {
+    if (this.#waiting.length > 0 || this.#outcome !== undefined) return
+    await new Promise<void>((resolve) => {
+      this.#wakeReader = resolve
+    })
+    this.#wakeReader = undefined
+  }
+
+  /** The reader reads no further: the source is cancelled if it has not ended. */
+  leave(): void {
+    if (this.#outcome !== undefined) return
+    this.#waiting.length = 0
+    this.#size = 0
+    this.#options.cancelSource(
+      new ModelyardError('aborted', 'The reader left before the answer was complete.'),
+    )
+    this.#wakePump?.()
   }
 
   async #pump(): Promise<void> {
@@ -70,6 +90,7 @@ export class PartBuffer {
   }
 
   #add(part: Part): void {
+    this.#options.onPart?.(part)
     this.#waiting.push(part)
     this.#size += sizeOf(part)
     this.#wakeReader?.()
@@ -80,27 +101,10 @@ export class PartBuffer {
     if (this.#size <= this.#options.capacity) this.#wakePump?.()
   }
 
-  #end(outcome: { result: Result } | { error: ModelyardError }): void {
+  #end(outcome: SourceOutcome): void {
     this.#outcome = outcome
     this.#options.onSourceEnded(outcome)
     this.#wakeReader?.()
-  }
-
-  #leave(): void {
-    if (this.#outcome !== undefined) return
-    this.#waiting.length = 0
-    this.#size = 0
-    this.#options.cancelSource(
-      new ModelyardError('aborted', 'The reader left before the answer was complete.'),
-    )
-    this.#wakePump?.()
-  }
-
-  async #nextMove(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#wakeReader = resolve
-    })
-    this.#wakeReader = undefined
   }
 
   async #untilRead(): Promise<void> {

@@ -68,6 +68,12 @@ async function* hanging(signal: AbortSignal): PartStream {
   return RESULT
 }
 
+function signalOf(options: Parameters<Lease['run']>[1] = {}): AbortSignal {
+  return 'controller' in options
+    ? options.controller.signal
+    : (options.signal ?? new AbortController().signal)
+}
+
 class Bench {
   readonly clock = new ManualClock(1000)
   readonly rows: RunRecord[] = []
@@ -105,7 +111,7 @@ class Bench {
       reason: 'slot 0 is empty',
       loaded: {} as Lease['loaded'],
       signal: new AbortController().signal,
-      run: (_, options) => script(options?.signal ?? new AbortController().signal),
+      run: (_, options) => script(signalOf(options)),
       release: (outcome) => void this.released.push(outcome?.fingerprint),
       [Symbol.asyncDispose]: async () => undefined,
     }

@@ -6,9 +6,9 @@ import { createId } from '../base/ids.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
 import { fingerprintOf, fingerprintWithAnswer, type Fingerprint } from '../tasks/fingerprint.ts'
-import { closeStream, type Part, type PartStream, type Result } from '../tasks/part.ts'
+import type { Part, PartStream, Result } from '../tasks/part.ts'
 import type { CrashRecord } from './crash-record.ts'
-import { PartBuffer, type SlowReaderRule } from './part-buffer.ts'
+import { PartBuffer, type SlowReaderRule, type SourceOutcome } from './part-buffer.ts'
 import type { PreparedModel } from './prepared-model.ts'
 import type { RunLog } from './run-log.ts'
 import type { Run, RunInfo, RunRequest } from './run.ts'
@@ -129,19 +129,49 @@ class RunningTask {
     return isWorkerDeath(thrown) && this.#wasLeased && !this.#partsSent && !this.#controller.signal.aborted
   }
 
+  /**
+   * `started` goes out together with the first part after it: until then the run can still be repeated on another worker without the client
+   * seeing two beginnings.
+   */
   async *#attempt(): PartStream {
+    const buffer = await this.#begin()
+    let held: Part | undefined
+    try {
+      for (;;) {
+        const part = buffer.take()
+        if (part === undefined && buffer.outcome === undefined) {
+          await buffer.arrival()
+        } else if (part?.type === 'started') {
+          this.#noteStart(part)
+          held = part
+        } else {
+          if (part === undefined && buffer.outcome !== undefined && 'error' in buffer.outcome)
+            throw buffer.outcome.error
+          this.#partsSent = true
+          if (held !== undefined) yield held
+          held = undefined
+          if (part !== undefined) yield part
+          else if (buffer.outcome !== undefined && 'result' in buffer.outcome) return buffer.outcome.result
+        }
+      }
+    } finally {
+      buffer.leave()
+    }
+  }
+
+  async #begin(): Promise<PartBuffer> {
     const fingerprint = fingerprintOf(this.#request.task)
     const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
     this.#wasLeased = true
     this.#noteLease(lease)
     this.#surroundings.crashes.runStarted(lease.instance)
-    const buffer = new PartBuffer(this.#collected(lease), {
+    return new PartBuffer(lease.run(this.#request.task, { controller: this.#controller }), {
       capacity: this.#surroundings.slowReader.capacity,
       whenFull: this.#surroundings.slowReader.rule,
+      onPart: (part) => this.#answer.add(part),
       onSourceEnded: (outcome) => this.#giveBack(lease, fingerprint, outcome),
       cancelSource: (reason) => this.#controller.abort(reason),
     })
-    return yield* this.#holdingStartBack(buffer.read())
   }
 
   #acquireRequest(fingerprint: Fingerprint): AcquireRequest {
@@ -163,21 +193,8 @@ class RunningTask {
     this.#info.placement = lease.reason
   }
 
-  async *#collected(lease: Lease): PartStream {
-    const parts = lease.run(this.#request.task, { signal: this.#controller.signal })
-    for (let next = await parts.next(); ; next = await parts.next()) {
-      if (next.done === true) return next.value
-      this.#answer.add(next.value)
-      yield next.value
-    }
-  }
-
   /** The slot is given back in the step in which the engine ended, with what it holds now (F3, F11). */
-  #giveBack(
-    lease: Lease,
-    fingerprint: Fingerprint,
-    outcome: { result: Result } | { error: ModelyardError },
-  ): void {
+  #giveBack(lease: Lease, fingerprint: Fingerprint, outcome: SourceOutcome): void {
     if ('error' in outcome && outcome.error.code === 'worker_exited') {
       this.#surroundings.crashes.workerDied(lease.instance, this.#info.model, this.#request.task)
     }
@@ -186,37 +203,10 @@ class RunningTask {
     lease.release(this.#slotContent(fingerprint, outcome))
   }
 
-  #slotContent(
-    fingerprint: Fingerprint,
-    outcome: { result: Result } | { error: ModelyardError },
-  ): { fingerprint?: Fingerprint } {
+  #slotContent(fingerprint: Fingerprint, outcome: SourceOutcome): { fingerprint?: Fingerprint } {
     if ('error' in outcome || this.#request.task.kind === 'embedding') return {}
     if (this.#request.task.kind === 'completion') return { fingerprint }
     return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()) }
-  }
-
-  /**
-   * `started` goes out together with the first part after it: until then the run can still be repeated on another worker without the client
-   * seeing two beginnings.
-   */
-  async *#holdingStartBack(parts: PartStream): PartStream {
-    let held: Part | undefined
-    try {
-      for (let next = await parts.next(); ; next = await parts.next()) {
-        if (next.done !== true && next.value.type === 'started') {
-          this.#noteStart(next.value)
-          held = next.value
-          continue
-        }
-        this.#partsSent = true
-        if (held !== undefined) yield held
-        held = undefined
-        if (next.done === true) return next.value
-        yield next.value
-      }
-    } finally {
-      await closeStream(parts)
-    }
   }
 
   #noteStart(part: Part & { type: 'started' }): void {

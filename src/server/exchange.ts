@@ -4,7 +4,7 @@ import { ModelyardError } from '../base/errors.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { discardBody, hasUnreadBody } from './discard-body.ts'
 import { errorStatus, retryHeaders } from './error-status.ts'
-import { createRequestId } from './request-id.ts'
+import { createId } from '../base/ids.ts'
 import type { AccessRecord } from './server-options.ts'
 
 /** How errors look on a route. */
@@ -28,7 +28,7 @@ export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** 24 hex digits; `req_` + id is sent as `x-request-id`. */
-  readonly id: string = createRequestId()
+  readonly id: string = createId('')
   /** How an error is told; set as soon as the path is known. */
   shape: ErrorShape = PLAIN_ERRORS
   readonly #context: ExchangeContext

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, DialectRequest } from '../dialects/dialect.ts'
+import { anthropicDialect } from '../dialects/anthropic/anthropic-dialect.ts'
 import { openAiDialect } from '../dialects/openai/openai-dialect.ts'
 import { AccessPolicy } from './access-policy.ts'
 import { controlRoutes } from './control-routes.ts'
@@ -17,7 +18,7 @@ import type { ServerRoute } from './server-route.ts'
 import { errorShapeOf, unknownRoute } from './unknown-route.ts'
 
 /** All dialects the server speaks; the first one's errors are used outside all prefixes. */
-const DIALECTS: readonly Dialect[] = [openAiDialect]
+const DIALECTS: readonly Dialect[] = [openAiDialect, anthropicDialect]
 
 /** The yard over HTTP (H7). */
 export interface RequestHandler {

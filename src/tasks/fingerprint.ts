@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { ChatTask } from './chat-task.ts'
 import type { CompletionTask } from './completion-task.ts'
 import { contentText, type ContentPart, type Message } from './message.ts'
@@ -19,7 +19,7 @@ export type Fingerprint = readonly FingerprintBlock[]
 const BLOCK_SIZE = 1024
 
 function blockHash(previous: string, text: string): string {
-  return createHash('sha256').update(previous).update('\0').update(text).digest('base64url').slice(0, 22)
+  return hash('sha256', `${previous}\0${text}`, 'base64url').slice(0, 22)
 }
 
 function append(chain: FingerprintBlock[], text: string): void {
