@@ -3,11 +3,17 @@ import type { GgufFacts } from '../../models/model-facts.ts'
 
 const MIB = 1024 ** 2
 
-/** A process with Node, the engine's code and its native library, measured: RSS 110 MiB with nothing loaded. */
-export const PROCESS_BASE: number = 110 * MIB
+/**
+ * A worker with Node, our code and the native library, before any model: 50–56 MiB of its own were measured, and its share of the
+ * pages of Node's program, which the server maps as well.
+ */
+export const PROCESS_BASE: number = 65 * MIB
 
-/** Bytes of the lists and maps of a tokenizer per token, measured: 49,152 tokens with merges cost 58–62 MiB. */
-const TOKEN_COST = { gpt2: 1250, others: 650 }
+/** Bytes of a tokenizer's lists and maps per token, measured: 49,152 tokens with merges 51–62 MiB, 128,000 without 78 MiB. */
+const TOKEN_COST = { gpt2: 1100, others: 650 }
+
+/** Samplers of ended runs that wait for a garbage collection; each has 12 bytes for every token of the vocabulary. */
+const WAITING_SAMPLERS = 16
 
 const KV_BYTES: Record<LoadShape['kvCacheType'], number> = { f32: 4, f16: 2, q8_0: 34 / 32 }
 
@@ -35,8 +41,8 @@ export function contextBytes(gguf: GgufFacts, shape: LoadShape): number {
 }
 
 /**
- * Bytes that evaluating touches. Activations of one batch at the widest place, the mask of the attention, logits and sampler of each
- * slot. The buffer that llama.cpp reserves is larger (logits for every token of a batch, 250 MiB for a vocabulary of 128,000), but
+ * Bytes that evaluating touches: activations of one batch at the widest place, the mask of the attention, logits and a sampler for
+ * each slot. The buffer that llama.cpp reserves is larger (logits for every token of a batch, 250 MiB for a vocabulary of 128,000), but
  * that part is never written to, because only the last token's logits are asked for; measured within 15 % of the growth.
  */
 export function computeBytes(gguf: GgufFacts, shape: LoadShape): number {
@@ -46,7 +52,8 @@ export function computeBytes(gguf: GgufFacts, shape: LoadShape): number {
     2 * gguf.embeddingLength + Math.max(3 * gguf.feedForwardLength * activeExperts(gguf), attention)
   const mask = batchSize * contextSize * 2
   const scores = shape.flashAttention === false ? batchSize * contextSize * gguf.heads * 4 : 0
-  return batchSize * widest * 4 + mask + scores + slots * gguf.vocabularySize * 20
+  const choosing = gguf.vocabularySize * (slots * 8 + (slots + WAITING_SAMPLERS) * 12)
+  return batchSize * widest * 4 + mask + scores + choosing
 }
 
 /** Of a mixture only a few experts work at a time; how many is not in the facts. */

@@ -113,6 +113,8 @@ export interface LlamaStep {
   probabilities?: Map<number, number>
 }
 
+export type LlamaSteps = AsyncGenerator<LlamaStep, void, number | readonly number[] | undefined>
+
 export interface LlamaEvaluateOptions {
   temperature: number
   topK: number
@@ -140,13 +142,12 @@ export interface LlamaSequence {
   eraseContextTokenRanges(ranges: { start: number; end: number }[]): Promise<void>
   clearHistory(): Promise<void>
   takeCheckpoint(): Promise<void>
-  evaluateWithoutGeneratingNewTokens(tokens: readonly number[]): Promise<void>
-  /** What is passed to `next` replaces the token that was generated last. */
+  /** Evaluates the tokens and generates one more with each step. What is passed to `next` is evaluated instead of the token generated last. */
   evaluateWithMetadata(
     tokens: readonly number[],
     metadata: { probabilities?: boolean },
     options: LlamaEvaluateOptions,
-  ): AsyncGenerator<LlamaStep, void, number | undefined>
+  ): LlamaSteps
   saveStateToFile(path: string): Promise<{ fileSize: number }>
   loadStateFromFile(path: string, acceptRisk: { acceptRisk: true }): Promise<void>
   dispose(): Promise<void>

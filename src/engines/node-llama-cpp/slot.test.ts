@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../base/clock.ts'
-import type { LlamaContext, LlamaSequence } from './llama-module.ts'
+import type { LlamaContext, LlamaSequence, LlamaSteps } from './llama-module.ts'
 import { PrefillPace } from './prefill-pace.ts'
 import { Slot } from './slot.ts'
 
@@ -10,6 +10,7 @@ class FakeSequence {
   readonly evaluated: number[] = []
   needsCheckpoints = false
   disposed = false
+  generators = 0
 
   get nextTokenIndex(): number {
     return this.tokens.length
@@ -32,9 +33,19 @@ class FakeSequence {
     this.tokens = []
   }
 
-  async evaluateWithoutGeneratingNewTokens(tokens: readonly number[]): Promise<void> {
-    this.evaluated.push(tokens.length)
-    this.tokens.push(...tokens)
+  async *evaluateWithMetadata(first: readonly number[]): LlamaSteps {
+    this.generators++
+    let tokens = first
+    try {
+      for (;;) {
+        this.evaluated.push(tokens.length)
+        this.tokens.push(...tokens)
+        const given: number | readonly number[] | undefined = yield { token: 99 }
+        tokens = typeof given === 'object' ? given : [given ?? 99]
+      }
+    } finally {
+      this.generators--
+    }
   }
 
   async dispose(): Promise<void> {
@@ -116,6 +127,22 @@ describe('evaluating a prompt', () => {
     expect(rest.length).toBeGreaterThan(0)
     expect([...sequence.tokens, ...rest]).toEqual(numbers(0, 40))
     expect(moves).toBe(sequence.evaluated.length)
+  })
+
+  it('uses one generator for all prompts, and closes it at the end', async () => {
+    const { slot, sequence } = bench()
+    for (const length of [100, 300, 200]) {
+      await slot.clear()
+      const rest = await slot.prefill(
+        numbers(0, length),
+        () => false,
+        () => undefined,
+      )
+      expect([...sequence.tokens, ...rest]).toEqual(numbers(0, length))
+    }
+    expect(sequence.generators).toBe(1)
+    await slot.close()
+    expect(sequence.generators).toBe(0)
   })
 
   it('of a few tokens is left to generation whole', async () => {

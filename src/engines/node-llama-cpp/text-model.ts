@@ -120,6 +120,7 @@ export class TextModel implements LoadedModel {
         await Promise.all(slots.map(async ({ work }) => work.idle()))
       },
       async () => {
+        await Promise.all(slots.map(async (slot) => slot.close()))
         await context.dispose()
         await model.dispose()
         release()
