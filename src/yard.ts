@@ -28,6 +28,9 @@ import { modelListing, yardState, type YardState } from './yard-state.ts'
 /** Milliseconds that answers under way may take when the yard stops; then they are cut. */
 const STOP_DEADLINE = 10_000
 
+/** Milliseconds more in which clients can read that their answer was cut, before their connections are. */
+const FAREWELL = 1000
+
 /** An address the yard is reached under. */
 export interface Listening {
   /** `http://127.0.0.1:11435` */
@@ -214,7 +217,7 @@ export class Yard implements YardPort, AsyncDisposable {
 
   async #stop(deadline: number): Promise<void> {
     const server = await this.#server
-    await Promise.all([server?.close({ drain: deadline }), this.#parts.pool.stop({ deadline })])
+    await Promise.all([server?.close({ drain: deadline + FAREWELL }), this.#parts.pool.stop({ deadline })])
     await this.#parts.close()
   }
 }
