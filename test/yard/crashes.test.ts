@@ -1,0 +1,263 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { YardEvent } from '../../src/events/event-map.ts'
+import { createYard, type Yard } from '../../src/yard.ts'
+import type { TestHome } from '../cli/program.ts'
+import { TINY_CHAT } from '../models/paths.ts'
+import {
+  Api,
+  descendants,
+  ENDLESS,
+  HAS_LLAMA,
+  isRunning,
+  openHome,
+  ownYards,
+  serve,
+  type ServedYard,
+  sleep,
+  until,
+  user,
+} from './harness.ts'
+
+const HELLO = 'Hello, how are you today?'
+const COUNT = 'one two three four five six seven eight nine ten'
+
+const SCRIPTED = {
+  engine: 'scripted',
+  isolation: 'worker',
+  slots: 2,
+  script: [
+    { match: 'think long', prefill: 700, text: ['thought', ' through'] },
+    { match: 'poison', exitAt: 'prefill', text: 'never' },
+    { match: 'half', exitAt: 6, delay: 40, text: 'one two three four five six seven eight' },
+    { match: 'for ever', text: 'tick ', repeat: 100_000, delay: 10 },
+    { text: 'fine' },
+  ],
+} as const
+
+/** Ends a process as the system does when memory runs out. */
+function killNine(pid: number): void {
+  process.kill(pid, 'SIGKILL')
+}
+
+describe('a worker that is killed (R11, R12, M19)', () => {
+  let home: TestHome
+  let served: ServedYard
+  let api: Api
+  beforeAll(async () => {
+    home = await openHome({
+      models: {
+        talker: SCRIPTED,
+        ...(HAS_LLAMA && { tiny: { file: TINY_CHAT, context: 2048, slots: 4 } }),
+      },
+    })
+    served = await serve(home)
+    ;({ api } = served)
+  })
+  afterAll(async () => {
+    await served.stop()
+    await home.remove()
+  })
+
+  async function workerOf(model: string): Promise<number> {
+    const { pid = 0 } = (await api.instance(model)) ?? {}
+    expect(descendants(served.program.pid)).toContain(pid)
+    return pid
+  }
+
+  it.runIf(HAS_LLAMA)(
+    'in the middle of a stream: it ends with an error event and [DONE], and the next request works',
+    async () => {
+      const stream = await api.stream('Count.', { model: 'tiny', logit_bias: ENDLESS })
+      await stream.readText(COUNT.length)
+      expect(stream.text.startsWith(COUNT)).toBe(true)
+      const pid = await workerOf('tiny')
+      killNine(pid)
+      await stream.readAll()
+      expect(stream.finishReasons).toEqual([])
+      expect(stream.errors).toMatchObject([
+        { code: 'worker_exited', message: expect.stringContaining('SIGKILL') as string },
+      ])
+      expect(stream.events.at(-1)).toBe('[DONE]')
+      expect(stream.events.filter((event) => event === '[DONE]')).toHaveLength(1)
+      expect(await api.chat('hi', { model: 'tiny' })).toMatchObject({ status: 200, text: HELLO })
+      expect(await workerOf('tiny')).not.toBe(pid)
+      expect(isRunning(pid)).toBe(false)
+    },
+  )
+
+  it.runIf(HAS_LLAMA)('under four streams: each is told, and none of them hangs', async () => {
+    const words = ['Count.', 'hi', 'Count. Count.', 'hi hi']
+    const streams = await Promise.all(
+      words.map((asked) => api.stream(asked, { model: 'tiny', logit_bias: ENDLESS })),
+    )
+    for (const stream of streams) await stream.readText(5)
+    killNine(await workerOf('tiny'))
+    for (const stream of streams) {
+      await stream.readAll()
+      expect([stream.finishReasons, stream.errors.length, stream.events.at(-1)]).toEqual([[], 1, '[DONE]'])
+    }
+    expect(await api.chat('Count.', { model: 'tiny' })).toMatchObject({ status: 200, text: COUNT })
+  })
+
+  it('an answer in one piece is an error then, in OpenAI’s shape, that may be tried again', async () => {
+    const answer = api.chat('half of it', { model: 'talker' })
+    expect(await answer).toMatchObject({
+      status: 503,
+      body: { error: { code: 'worker_exited', type: 'server_error' } },
+    })
+    expect((await answer).headers.get('retry-after')).not.toBeNull()
+  })
+
+  it.each(['in one piece', 'streamed'])(
+    'before its first token: the run is repeated unseen, %s (R11)',
+    async (how) => {
+      await api.chat('warm up', { model: 'talker' })
+      const { loads = 0 } = await api.model('talker')
+      const pid = await workerOf('talker')
+      const asked = ['think long', { model: 'talker' }] as const
+      const answer =
+        how === 'streamed' ? api.stream(...asked).then((stream) => stream.readAll()) : api.chat(...asked)
+      await api.until(({ runs }) => runs.active === 1)
+      await sleep(100)
+      killNine(pid)
+      expect(await answer).toMatchObject({ text: 'thought through' })
+      if (how === 'streamed') expect(await answer).toMatchObject({ finishReasons: ['stop'], errors: [] })
+      expect((await api.model('talker')).loads).toBe(loads + 1)
+    },
+  )
+
+  it('while others wait for it: they are served by the next one', async () => {
+    const streams = await Promise.all([1, 2].map(() => api.stream('for ever', { model: 'talker' })))
+    for (const stream of streams) await stream.readText(10)
+    const waiting = [1, 2, 3].map(() => api.chat('hello', { model: 'talker' }))
+    await api.until(({ queue }) => queue.length === 3)
+    killNine(await workerOf('talker'))
+    for (const answer of waiting) expect(await answer).toMatchObject({ status: 200, text: 'fine' })
+    for (const stream of streams) expect((await stream.readAll()).errors).toHaveLength(1)
+  })
+
+  it('P16: a request that crashes it twice is refused from then on, and the model goes on', async () => {
+    const { loads = 0 } = await api.model('talker')
+    const first = await api.chat('poison', { model: 'talker' })
+    expect(first).toMatchObject({ status: 500, body: { error: { code: 'request_crashes_worker' } } })
+    expect(first.headers.get('x-should-retry')).toBe('false')
+    expect(await api.chat('hello', { model: 'talker' })).toMatchObject({ status: 200, text: 'fine' })
+    const { loads: after = 0 } = await api.model('talker')
+    expect(after).toBeLessThanOrEqual(loads + 2)
+    const pid = await workerOf('talker')
+    for (let again = 0; again < 3; again++) {
+      expect(await api.chat('poison', { model: 'talker' })).toMatchObject({ status: 500 })
+    }
+    expect(await workerOf('talker')).toBe(pid)
+    expect((await api.model('talker')).loads).toBe(after)
+    expect(await api.chat('poison, but another one', { model: 'talker' })).toMatchObject({ status: 500 })
+    expect(await api.chat('hello', { model: 'talker' })).toMatchObject({ status: 200, text: 'fine' })
+  })
+})
+
+describe('a server that is killed', () => {
+  let home: TestHome
+  beforeEach(async () => {
+    home = await openHome({
+      models: {
+        talker: SCRIPTED,
+        ...(HAS_LLAMA && { tiny: { file: TINY_CHAT, context: 2048 } }),
+      },
+    })
+  })
+  afterEach(async () => await home.remove())
+
+  /** Starts answers that never end on every model. @returns the workers */
+  async function busyWorkers({ api, program }: ServedYard): Promise<number[]> {
+    const models = (await api.state()).models.map(({ id }) => id)
+    for (const model of models) {
+      const fields = model === 'tiny' ? { model, logit_bias: ENDLESS } : { model }
+      const stream = await api.stream('for ever', fields)
+      await stream.readText(5)
+    }
+    const workers = descendants(program.pid)
+    expect(workers).toHaveLength(models.length)
+    return workers
+  }
+
+  it('−9: no worker survives 2 s, and the next server on that home works at once (R15, BR-19)', async () => {
+    const served = await serve(home)
+    const workers = await busyWorkers(served)
+    served.program.kill('SIGKILL')
+    await served.program.ended
+    const took = await until(() => !workers.some(isRunning), 2000)
+    expect(took).toBeLessThan(2000)
+    const next = await serve(home)
+    expect(await next.api.chat('hello', { model: 'talker' })).toMatchObject({ text: 'fine' })
+    if (HAS_LLAMA) expect(await next.api.chat('hi', { model: 'tiny' })).toMatchObject({ text: HELLO })
+    await next.stop()
+  })
+
+  it('SIGTERM: an answer that ends in time is whole, and nothing is left', async () => {
+    const served = await serve(home)
+    const model = HAS_LLAMA ? 'tiny' : 'talker'
+    const stream = await served.api.stream('Count.', { model, logit_bias: ENDLESS, max_tokens: 200 })
+    await stream.readText(5)
+    const workers = descendants(served.program.pid)
+    served.program.kill('SIGTERM')
+    const refused = await served.api.chat('hi', { model }).catch((error: Error) => error.message)
+    await stream.readAll()
+    expect([stream.errors, stream.events.at(-1)]).toEqual([[], '[DONE]'])
+    expect(stream.finishReasons).toHaveLength(1)
+    expect(await served.program.ended).toMatchObject({ code: 0 })
+    expect(workers.filter(isRunning)).toEqual([])
+    expect(refused).toSatisfy(
+      (outcome) => outcome === 'fetch failed' || (outcome as { status: number }).status === 503,
+    )
+  })
+
+  it('SIGTERM twice: it ends at once, and no worker survives 2 s', async () => {
+    const served = await serve(home)
+    const workers = await busyWorkers(served)
+    served.program.kill('SIGTERM')
+    await served.program.tells('Stopping')
+    served.program.kill('SIGTERM')
+    expect(await served.program.ended).toMatchObject({ code: 143 })
+    expect(await until(() => !workers.some(isRunning), 2000)).toBeLessThan(2000)
+  })
+})
+
+describe('a yard that stops under its clients (P12)', () => {
+  const { open } = ownYards()
+
+  it('answers that do not end by the deadline end with an error in their stream, and those who wait are told', async () => {
+    const yard: Yard = await open({ models: { talker: { ...SCRIPTED, slots: 1 } } })
+    const events: YardEvent[] = []
+    yard.subscribe((event) => events.push(event))
+    const api = new Api((await yard.listen({ port: 0 })).url)
+    const stream = await api.stream('for ever', { model: 'talker' })
+    await stream.readText(10)
+    const waiting = api.chat('hello', { model: 'talker' })
+    await until(() => yard.state().queue.length === 1)
+    const stopped = yard.stop({ deadline: 300 })
+    expect(await waiting).toMatchObject({ status: 503, body: { error: { code: 'shutting_down' } } })
+    await stream.readAll()
+    expect(stream.errors).toMatchObject([{ code: 'shutting_down' }])
+    expect([stream.finishReasons, stream.events.at(-1)]).toEqual([[], '[DONE]'])
+    await stopped
+    await expect(api.state()).rejects.toThrow('fetch failed')
+    expect(events.filter(({ name }) => name === 'lease-granted')).toHaveLength(1)
+    expect(yard.state().instances).toEqual([])
+  })
+
+  it('a failed start leaves the home free', async () => {
+    const broken = {
+      engine: 'scripted',
+      prepare: 'blocking',
+      failLoad: { class: 'bad_file', message: 'It is no model.' },
+    } as const
+    const home = await openHome()
+    await expect(createYard({ home: home.path, models: { broken } })).rejects.toMatchObject({
+      code: 'model_load_failed',
+    })
+    const yard = await createYard({ home: home.path, models: { talker: SCRIPTED } })
+    expect(await yard.chat({ model: 'talker', messages: [user('hello')] }).text()).toBe('fine')
+    await yard.stop()
+    await home.remove()
+  })
+})
