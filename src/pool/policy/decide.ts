@@ -2,7 +2,7 @@ import { sweepIdle } from './expiry.ts'
 import { settleArrival } from './handle-tickets.ts'
 import type { PoolCommand, PoolEvent } from './messages.ts'
 import { RULES } from './rules.ts'
-import { settle } from './settle.ts'
+import { settle, wakeForDeadlines } from './settle.ts'
 import { NO_ALARM, type PoolState } from './state.ts'
 import { command, newStep, type Rules, type Step } from './step.ts'
 import { trim } from './trim.ts'
@@ -26,6 +26,7 @@ export function decide(state: PoolState, event: PoolEvent, rules: Rules = RULES)
   if (event.type === 'ticket-arrived') settleArrival(step, event)
   trim(step)
   sweepIdle(step)
+  wakeForDeadlines(step)
   if (step.wantsHost) command(step, { type: 'measure-host' })
   setAlarm(step)
   return { state: step.state, commands: step.commands }

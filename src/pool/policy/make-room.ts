@@ -32,10 +32,14 @@ export function makeRoom(step: Step, turn: Turn, model: ModelState, demand: Dema
 
 /** R5: a reading is fresh or it is none. While the host is short it is looked at now and then, not with every event. */
 function awaitHost(step: Step, turn: Turn, model: ModelState, demand: Demand, ticket: Ticket): Attempt {
-  turn.reserved.push(demand)
   const again = (step.state.host?.at ?? Number.NEGATIVE_INFINITY) + LOOK_AGAIN
-  if (model.shortSince !== undefined && step.at < again) wake(step, again)
-  else step.wantsHost = true
+  const mayLook = model.shortSince === undefined || step.at >= again
+  // The reading comes at once, but after this walk: whoever is owed must not lose its victims to younger ones in between.
+  if (mayLook && step.rules.isOwed(ticket, step.at, step.state.limits)) {
+    holdForMemory(step, turn, demand, ticket)
+  } else turn.reserved.push(demand)
+  if (mayLook) step.wantsHost = true
+  else wake(step, again)
   const before = step.state.waits.get(ticket.model)
   return waits(turn, ticket, before?.kind === 'host' ? before : { kind: 'measuring' })
 }

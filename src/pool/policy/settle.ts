@@ -10,15 +10,18 @@ import { waitSentence } from './wait.ts'
 /** What time alone brings about: tickets that waited too long, loads without progress, drains that are over. Looked at with every event. */
 export function settle(step: Step): void {
   if (step.at >= step.state.ticketDeadline) timeOutTickets(step)
-  else wake(step, step.state.ticketDeadline)
   for (const { id } of step.state.instances) {
     const instance = findInstance(step.state, id)
     if (instance === undefined) continue
     if (instance.state === 'draining' && instance.leases === 0) leaveNow(step, instance)
-    else if (instance.deadline === undefined) continue
-    else if (step.at < instance.deadline) wake(step, instance.deadline)
-    else meetDeadline(step, instance)
+    else if (instance.deadline !== undefined && step.at >= instance.deadline) meetDeadline(step, instance)
   }
+}
+
+/** The same, for the future: when time alone will bring something about. Asked last, when all deadlines are set. */
+export function wakeForDeadlines(step: Step): void {
+  wake(step, step.state.ticketDeadline)
+  for (const { deadline } of step.state.instances) if (deadline !== undefined) wake(step, deadline)
 }
 
 function timeOutTickets(step: Step): void {
@@ -31,7 +34,6 @@ function timeOutTickets(step: Step): void {
     }
   }
   step.state.ticketDeadline = next
-  wake(step, next)
 }
 
 function timeOut(step: Step, ticket: Ticket): void {

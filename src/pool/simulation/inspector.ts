@@ -60,6 +60,15 @@ function inspectCounts({ decision: { state }, event, world }: Look): void {
   }
   if (runs !== state.runs) breach('F2', `${state.runs} runs are counted, ${runs} slots are leased`)
   boundedQueues(state, event.type === 'ticket-arrived')
+  inspectAlarm(state)
+}
+
+/** Whatever time alone must bring about, there is an alarm for it. */
+function inspectAlarm({ alarm, instances, queues }: PoolState): void {
+  const tickets = queues.flatMap((queue) => queue.tickets)
+  for (const { id, deadline } of [...instances, ...tickets]) {
+    if (deadline !== undefined && deadline < alarm) breach('R1', `no alarm rings for the deadline of ${id}`)
+  }
 }
 
 /** R2 */
