@@ -1,6 +1,6 @@
 import { asNumber, isFields, notImplemented, wrongType, type Fields, type NumberRange } from './fields.ts'
 
-type JsonType = 'string' | 'boolean' | 'number' | 'object' | 'array'
+type JsonType = 'string' | 'boolean' | 'number' | 'object' | 'array' | 'any'
 
 /**
  * What becomes of a documented parameter. `task`: decoded into the task or the run. `answer`: shapes the answer. `label`: has no
@@ -43,9 +43,11 @@ const TYPE_NAMES: Record<JsonType, string> = {
   number: 'a number',
   object: 'an object',
   array: 'an array',
+  any: 'anything',
 }
 
 function hasType(value: unknown, type: JsonType): boolean {
+  if (type === 'any') return true
   if (type === 'array') return Array.isArray(value)
   return type === 'object' ? isFields(value) : typeof value === type
 }
