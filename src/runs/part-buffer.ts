@@ -1,5 +1,6 @@
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
+import { PartQueue } from './part-queue.ts'
 
 /** What happens when a reader lags behind by more than the buffer holds (P16). */
 export type SlowReaderRule = 'pause' | 'cancel'
@@ -31,7 +32,7 @@ function sizeOf(part: Part): number {
 export class PartBuffer {
   readonly #source: PartStream
   readonly #options: PartBufferOptions
-  readonly #waiting: Part[] = []
+  readonly #waiting = new PartQueue()
   #size = 0
   #outcome: SourceOutcome | undefined
   #wakeReader: (() => void) | undefined
@@ -45,7 +46,7 @@ export class PartBuffer {
 
   /** The next part that is here already. */
   take(): Part | undefined {
-    const part = this.#waiting.shift()
+    const part = this.#waiting.take()
     if (part !== undefined) this.#taken(part)
     return part
   }
@@ -57,7 +58,7 @@ export class PartBuffer {
 
   /** Resolves when there is a part to take, or an outcome. One reader at a time. */
   async arrival(): Promise<void> {
-    if (this.#waiting.length > 0 || this.#outcome !== undefined) return
+    if (!this.#waiting.isEmpty || this.#outcome !== undefined) return
     await new Promise<void>((resolve) => {
       this.#wakeReader = resolve
     })
@@ -67,7 +68,7 @@ export class PartBuffer {
   /** The reader reads no further: the source is cancelled if it has not ended. */
   leave(): void {
     if (this.#outcome !== undefined) return
-    this.#waiting.length = 0
+    this.#waiting.clear()
     this.#size = 0
     this.#options.cancelSource(
       new ModelyardError('aborted', 'The reader left before the answer was complete.'),
