@@ -61,6 +61,42 @@ describe('ModelRegistry', () => {
     expect(ids(models)).toEqual(['a', 'c'])
   })
 
+  it.each([
+    ['a', 'a'],
+    ['a:latest', 'a'],
+    ['b:latest', 'b:latest'],
+    ['b', 'b:latest'],
+    ['c:7b', 'c:7b'],
+    ['org/d', 'org/d'],
+    ['hf.co/org/d', 'org/d'],
+    ['huggingface.co/org/d:latest', 'org/d'],
+    ['also-a:latest', 'a'],
+  ])('BR-37: %s is %s', (name, id) => {
+    const specs = [spec('a', { aliases: ['also-a'] }), spec('b:latest'), spec('c:7b'), spec('org/d')]
+    expect(registry(specs).resolve(name).id).toBe(id)
+  })
+
+  it.each(['c', 'c:latest', 'A', ' a', 'a:', '', ':latest', 'hf.co/a/b'])(
+    'BR-37: "%s" is nobody: case, spaces and tags count',
+    (name) => {
+      const models = registry([spec('a'), spec('c:7b')])
+      expect(models.has(name)).toBe(false)
+      expect(() => models.resolve(name)).toThrow('There is no model')
+    },
+  )
+
+  it('a name that stands for another model is found, and is not its own', () => {
+    const otherNames = (name: string): string | undefined => (name === 'mario' ? 'a' : undefined)
+    const models = new ModelRegistry({
+      specs: [spec('a')],
+      artifacts: store,
+      defaultSpec: (id) => spec(id),
+      otherNames,
+    })
+    expect(models.resolve('mario').id).toBe('a')
+    expect([models.has('mario'), models.has('a')]).toEqual([false, true])
+  })
+
   it('names what is near to a mistyped name, and how to fetch what the catalog knows', () => {
     const models = registry([spec('llama-3')])
     expect(() => models.resolve('lama-3')).toThrow('Did you mean "llama-3"?')
@@ -83,10 +119,15 @@ describe('ModelRegistry', () => {
   it('lets the configuration win over the catalog, and the catalog fill in what it does not say', () => {
     const models = registry([
       spec('small', { source: 'smollm2' }),
-      spec('own', { source: 'smollm2', system: 'Hi', context: 99 }),
+      spec('own', { source: 'smollm2', system: 'Hi', context: 99, defaults: { temperature: 0 } }),
     ])
-    expect(models.resolve('small')).toMatchObject({ system: '', context: CATALOG['smollm2']?.spec.context })
-    expect(models.resolve('own')).toMatchObject({ system: 'Hi', context: 99 })
+    const { context, defaults } = CATALOG['smollm2']?.spec ?? {}
+    expect(models.resolve('small')).toMatchObject({ system: '', context, defaults })
+    expect(models.resolve('own')).toMatchObject({
+      system: 'Hi',
+      context: 99,
+      defaults: { ...defaults, temperature: 0 },
+    })
   })
 
   it('finds files in the models folder, put there by hand or fetched, with stable identity', async () => {
@@ -140,7 +181,7 @@ describe('ModelRegistry', () => {
     expect(await models.ensureArtifacts(spec('a', { source: path }))).toBe(path)
     expect(await models.ensureArtifacts(spec('b'))).toBeUndefined()
     await expect(models.ensureArtifacts(spec('c', { source: join(folder, 'gone.gguf') }))).rejects.toThrow(
-      'file is gone',
+      'There is no file',
     )
   })
 })

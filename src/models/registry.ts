@@ -12,6 +12,8 @@ export interface ModelRegistryOptions {
   artifacts: ArtifactStore
   /** What a model has that only its name and its source are known of. */
   defaultSpec: (id: string, source: string) => ModelSpec
+  /** Id of the model that a name given to it elsewhere (a recipe) stands for. */
+  otherNames?: (name: string) => string | undefined
 }
 
 /** Ids of models that another configuration changed. */
@@ -37,14 +39,16 @@ export interface Removal {
 export class ModelRegistry {
   readonly #artifacts: ArtifactStore
   readonly #defaultSpec: ModelRegistryOptions['defaultSpec']
+  readonly #otherNames: NonNullable<ModelRegistryOptions['otherNames']>
   #configured = new Map<string, ModelSpec>()
   #found = new Map<string, ModelSpec>()
   #problems = new Map<string, string>()
   #folderProblems: readonly string[] = []
 
-  constructor({ specs, artifacts, defaultSpec }: ModelRegistryOptions) {
+  constructor({ specs, artifacts, defaultSpec, otherNames = () => undefined }: ModelRegistryOptions) {
     this.#artifacts = artifacts
     this.#defaultSpec = defaultSpec
+    this.#otherNames = otherNames
     this.replace(specs)
   }
 
@@ -77,12 +81,35 @@ export class ModelRegistry {
     this.#folderProblems = problems
   }
 
-  /** By id, alias, or the last part of a found model's id where only one has it. @throws ModelyardError `model_not_found` with the nearest names and what to do */
+  /**
+   * By id, alias, or the last part of a found model's id where only one has it; `name` and `name:latest` are one where there is not the
+   * other. @throws ModelyardError `model_not_found` with the nearest names and what to do
+   */
   resolve(name: string): ModelSpec {
-    const spec =
-      this.#configured.get(name) ?? this.#byAlias(name) ?? this.#found.get(name) ?? this.#byShortName(name)
+    const spec = this.#own(name) ?? this.#own(this.#otherNames(name) ?? '')
     if (spec === undefined) throw this.#unknown(name)
     return spec
+  }
+
+  /** Whether a name is that of a configured or found model itself, not one that stands for it. */
+  has(name: string): boolean {
+    return this.#own(name) !== undefined
+  }
+
+  #own(name: string): ModelSpec | undefined {
+    const spec = this.#named(name)
+    if (spec !== undefined || name === '') return spec
+    for (const spelling of spellingsOf(name)) {
+      const other = this.#named(spelling)
+      if (other !== undefined) return other
+    }
+    return undefined
+  }
+
+  #named(name: string): ModelSpec | undefined {
+    return (
+      this.#configured.get(name) ?? this.#byAlias(name) ?? this.#found.get(name) ?? this.#byShortName(name)
+    )
   }
 
   /** Configured models first, in their order. */
@@ -156,7 +183,8 @@ export class ModelRegistry {
     const { source } = spec
     const { catalog } = this.#artifacts
     if (source === undefined || !Object.hasOwn(catalog, source)) return spec
-    return { ...catalog[source]?.spec, ...spec }
+    const known = catalog[source]?.spec
+    return { ...known, ...spec, defaults: { ...known?.defaults, ...spec.defaults } }
   }
 
   /** Names of the catalog whose files are here, and where. */
@@ -191,6 +219,16 @@ export class ModelRegistry {
       details: { model: name, nearest },
     })
   }
+}
+
+const HUB_HOST = /^(hf\.co|huggingface\.co)\//i
+
+/** Other ways in which clients of Ollama write a name (BR-37): the tag that stands for none, the hub before the repository. */
+function spellingsOf(name: string): string[] {
+  const plain = name.replace(HUB_HOST, '')
+  const tag = plain.indexOf(':', plain.lastIndexOf('/') + 1)
+  const other = tag < 0 ? `${plain}:latest` : plain.replace(/:latest$/, '')
+  return [plain, other]
 }
 
 /** The spec that was there before, when the new one says the same. */
