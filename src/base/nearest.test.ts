@@ -7,4 +7,8 @@ describe('nearestNames', () => {
     expect(nearestNames('keepalive', ['keepAlive', 'slots'])).toEqual(['keepAlive'])
     expect(nearestNames('zzzzzz', ['smollm2'])).toEqual([])
   })
+
+  it('says a name once that is known from two places', () => {
+    expect(nearestNames('smolm2', ['smollm2', 'smollm2'])).toEqual(['smollm2'])
+  })
 })

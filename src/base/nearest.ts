@@ -12,10 +12,13 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** The known names nearest to a mistyped one, best first, at most `count`; only those close enough to be what was meant. */
+/**
+ * The known names nearest to a mistyped one, best first, each once, at most `count`; only those close enough to be what was
+ * meant.
+ */
 export function nearestNames(wrong: string, known: Iterable<string>, count = 3): string[] {
   const limit = Math.max(2, Math.ceil(wrong.length * 0.4))
-  return [...known]
+  return [...new Set(known)]
     .map((name) => ({ name, far: distance(wrong.toLowerCase(), name.toLowerCase()) }))
     .filter(({ name, far }) => far <= limit || name.toLowerCase().includes(wrong.toLowerCase()))
     .sort((a, b) => a.far - b.far)
