@@ -136,7 +136,10 @@ describe('commands beside a running server (C0)', () => {
     const { instances } = (await json(`${server.url}/api/yard/state`)) as { instances: { model: string }[] }
     expect(instances.map(({ model }) => model).toSorted()).toEqual(['fake', 'other'])
     expect((await home.run(['ps'])).out).toMatch(/fake#\d+ +fake +ready +0 of 4 busy/)
-    expect(await home.run(['unload', 'fake'])).toMatchObject({ code: 0, out: 'fake is out of memory.\n' })
+    expect(await home.run(['unload', 'fake'])).toMatchObject({
+      code: 0,
+      out: 'fake is not in memory any more.\n',
+    })
     expect((await home.run(['ps'])).out).not.toContain('fake#')
     expect(JSON.parse((await home.run(['load', 'faker', '--json'])).out)).toEqual({
       model: 'fake',

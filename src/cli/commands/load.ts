@@ -35,7 +35,7 @@ export async function unload(
 ): CommandResult {
   await using yard = await serverOnly(context, options, 'unload')
   await yard.unload(model)
-  await report(context, yard, model, options, 'is out of memory.')
+  await report(context, yard, model, options, 'is not in memory any more.')
 }
 
 /** A yard of our own ends with the command, and with it everything that was loaded: there is nothing to load for. */

@@ -52,10 +52,11 @@ async function firstChatModel(
   return unseen
 }
 
-/** One line that works when it is pasted into a shell. */
+/** One line that works when it is pasted into a shell; greedy, so that it gives the same answer each time. */
 export function curlLine(url: string, model: string, keys: boolean): string {
   const body = JSON.stringify({
     model,
+    temperature: 0,
     messages: [{ role: 'user', content: 'What is the capital of France? Answer in one word.' }],
   })
   const key = keys ? ` -H "authorization: Bearer $MODELYARD_API_KEY"` : ''
