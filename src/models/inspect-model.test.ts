@@ -71,7 +71,7 @@ describe('ModelInspector', () => {
     await rm(path)
     await expect(inspector.inspect(path)).rejects.toMatchObject({
       code: 'model_not_found',
-      message: expect.stringContaining('file is gone') as string,
+      message: expect.stringContaining('There is no file') as string,
     })
   })
 

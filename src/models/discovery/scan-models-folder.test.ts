@@ -159,6 +159,6 @@ describe('findLocalModel', () => {
     await put('m/a.gguf', 'm/b.gguf', 'n/readme.txt')
     await expect(findLocalModel(join(folder, 'm'))).rejects.toThrow('name one: a.gguf, b.gguf')
     await expect(findLocalModel(join(folder, 'n'))).rejects.toMatchObject({ code: 'model_not_found' })
-    await expect(findLocalModel(join(folder, 'gone.gguf'))).rejects.toThrow('file is gone')
+    await expect(findLocalModel(join(folder, 'gone.gguf'))).rejects.toThrow('There is no file')
   })
 })

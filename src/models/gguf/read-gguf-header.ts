@@ -44,7 +44,7 @@ async function regularFileSize(path: string): Promise<number> {
 export function unreadableFile(path: string, cause: unknown): ModelyardError {
   const code = (cause as NodeJS.ErrnoException).code ?? String(cause)
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return new ModelyardError('model_not_found', `The model's file is gone: ${path}`, {
+    return new ModelyardError('model_not_found', `There is no file ${path}.`, {
       details: { path },
       cause,
     })
