@@ -15,6 +15,6 @@ const config: UserConfig = defineConfig({
   sourcemap: true,
   clean: true,
   fixedExtension: false,
-  external: ['node-llama-cpp'],
+  deps: { neverBundle: ['node-llama-cpp'] },
 })
 export default config
