@@ -39,7 +39,7 @@ const TASK: ChatTask = {
   stop: [],
 }
 
-type Script = (signal: AbortSignal) => PartStream
+type Script = (signal: AbortSignal, cut: (cause: ModelyardError) => void) => PartStream
 
 async function* answering(): PartStream {
   yield { type: 'started', promptTokens: 7, cachedTokens: 2 }
@@ -50,6 +50,13 @@ async function* answering(): PartStream {
 
 async function* dyingAtOnce(): PartStream {
   yield { type: 'started', promptTokens: 7, cachedTokens: 2 }
+  throw new ModelyardError('worker_exited', 'The worker was killed.')
+}
+
+/** As the pool sees it: whoever held a lease of the dead instance is cut before the run hears of it. */
+async function* cutByDeath(_: AbortSignal, cut: (cause: ModelyardError) => void): PartStream {
+  yield { type: 'started', promptTokens: 7, cachedTokens: 2 }
+  cut(new ModelyardError('worker_exited', 'm#1 ended.'))
   throw new ModelyardError('worker_exited', 'The worker was killed.')
 }
 
@@ -72,6 +79,12 @@ function signalOf(options: Parameters<Lease['run']>[1] = {}): AbortSignal {
   return 'controller' in options
     ? options.controller.signal
     : (options.signal ?? new AbortController().signal)
+}
+
+function cutterOf(options: Parameters<Lease['run']>[1] = {}): (cause: ModelyardError) => void {
+  return (cause) => {
+    if ('controller' in options) options.controller.abort(cause)
+  }
 }
 
 class Bench {
@@ -111,7 +124,7 @@ class Bench {
       reason: 'slot 0 is empty',
       loaded: {} as Lease['loaded'],
       signal: new AbortController().signal,
-      run: (_, options) => script(signalOf(options)),
+      run: (_, options) => script(signalOf(options), cutterOf(options)),
       release: (outcome) => void this.released.push(outcome?.fingerprint),
       [Symbol.asyncDispose]: async () => undefined,
     }
@@ -151,6 +164,25 @@ describe('a run', () => {
     expect(await bench.stream().text()).toBe('Hello')
     expect(bench.acquired).toHaveLength(2)
     expect(bench.released).toHaveLength(2)
+  })
+
+  it('is repeated too when the pool cuts the lease of the dead worker first: a 503 came out of a kill (R11)', async () => {
+    const bench = new Bench([cutByDeath, answering])
+    expect(await bench.stream().text()).toBe('Hello')
+    expect(bench.acquired[1]?.signal?.aborted).toBe(false)
+  })
+
+  it('is not repeated for a caller who left in the step in which the worker died', async () => {
+    const caller = new AbortController()
+    async function* dyingUnderLeaver(_: AbortSignal, cut: (cause: ModelyardError) => void): PartStream {
+      yield { type: 'started', promptTokens: 7, cachedTokens: 2 }
+      cut(new ModelyardError('worker_exited', 'm#1 ended.'))
+      caller.abort()
+      throw new ModelyardError('worker_exited', 'The worker was killed.')
+    }
+    const bench = new Bench([dyingUnderLeaver, answering])
+    await expect(bench.stream(TASK, { signal: caller.signal }).text()).rejects.toBeDefined()
+    expect(bench.acquired).toHaveLength(1)
   })
 
   it('is not repeated when the client has seen text: the error comes out', async () => {

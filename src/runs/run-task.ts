@@ -44,7 +44,10 @@ class RunningTask {
   readonly #surroundings: RunSurroundings
   readonly #request: RunRequest
   readonly #info: RunInfo
-  readonly #controller = new AbortController()
+  /** Of the attempt under way. A lease whose worker died fires it too, so that the second attempt has one of its own (R11). */
+  #controller = new AbortController()
+  /** Whether the caller or the time limit ended the run, whatever fired the controller first. */
+  #isStopped = false
   readonly #startedAt: number
   readonly #wallStartedAt: number
   #answer = new AnswerCollector()
@@ -84,16 +87,21 @@ class RunningTask {
   /** The caller's signal and the run's own time limit end everything below through one controller. */
   #listen(): () => void {
     const { signal, timeout } = this.#request
-    const unlisten = onAbort(signal, () => this.#controller.abort(abortError(signal)))
+    const unlisten = onAbort(signal, () => this.#stop(abortError(signal)))
     if (timeout === undefined) return unlisten
     const message = `The run did not end within ${formatDuration(timeout)}.`
     const timer = this.#surroundings.clock.setTimer(timeout, () =>
-      this.#controller.abort(new ModelyardError('timeout', message)),
+      this.#stop(new ModelyardError('timeout', message)),
     )
     return () => {
       timer.cancel()
       unlisten()
     }
+  }
+
+  #stop(reason: Error): void {
+    this.#isStopped = true
+    this.#controller.abort(reason)
   }
 
   #refuseWhatCannotBe(prepared: PreparedModel): void {
@@ -115,6 +123,7 @@ class RunningTask {
       if (!this.#mayRepeat(thrown)) throw thrown
     }
     this.#answer = new AnswerCollector()
+    this.#controller = new AbortController()
     try {
       return yield* this.#attempt()
     } catch (thrown) {
@@ -126,7 +135,7 @@ class RunningTask {
   }
 
   #mayRepeat(thrown: unknown): boolean {
-    return isWorkerDeath(thrown) && this.#wasLeased && !this.#partsSent && !this.#controller.signal.aborted
+    return isWorkerDeath(thrown) && this.#wasLeased && !this.#partsSent && !this.#isStopped
   }
 
   /**
