@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { ManualClock, sleep } from './clock.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ManualClock, sleep, SystemClock } from './clock.ts'
 
 describe('ManualClock', () => {
   it('fires timers in order of their due time, also those set on the way', () => {
@@ -13,6 +13,31 @@ describe('ManualClock', () => {
     clock.setTimer(15, () => fired.push('never')).cancel()
     clock.advance(30)
     expect(fired).toEqual(['a@10', 'c@15', 'b@20'])
+  })
+})
+
+describe('SystemClock', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('waits longer than node’s timers can: keepAlive of 30 days ran a timer every millisecond', () => {
+    const days = 24 * 3_600_000
+    const fired = vi.fn()
+    new SystemClock().setTimer(60 * days, fired)
+    vi.advanceTimersByTime(60 * days - 1)
+    expect(fired).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1)
+    expect(fired).toHaveBeenCalledOnce()
+  })
+
+  it('forgets a long wait that is cancelled in its second stretch', () => {
+    const fired = vi.fn()
+    const timer = new SystemClock().setTimer(2 ** 32, fired)
+    vi.advanceTimersByTime(2 ** 31)
+    timer.cancel()
+    expect(vi.getTimerCount()).toBe(0)
+    vi.advanceTimersByTime(2 ** 32)
+    expect(fired).not.toHaveBeenCalled()
   })
 })
 

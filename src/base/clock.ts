@@ -13,6 +13,9 @@ export interface Clock {
   setTimer(milliseconds: number, callback: () => void): Timer
 }
 
+/** Longest delay node's timers can hold, 24.8 days: with a longer one they fire after 1 ms. */
+const LONGEST_DELAY = 2 ** 31 - 1
+
 export class SystemClock implements Clock {
   now(): number {
     return performance.now()
@@ -23,8 +26,13 @@ export class SystemClock implements Clock {
   }
 
   setTimer(milliseconds: number, callback: () => void): Timer {
-    const handle = setTimeout(callback, Math.max(0, milliseconds))
-    handle.unref()
+    let handle: NodeJS.Timeout
+    const wait = (left: number): void => {
+      const delay = Math.min(Math.max(0, left), LONGEST_DELAY)
+      handle = setTimeout(left > LONGEST_DELAY ? () => wait(left - delay) : callback, delay)
+      handle.unref()
+    }
+    wait(milliseconds)
     return { cancel: () => clearTimeout(handle) }
   }
 }
