@@ -17,6 +17,7 @@ import { IsolatedEngines } from './isolated-engines.ts'
 import { ArtifactStore } from './models/artifact-store.ts'
 import { ModelInspector } from './models/inspect-model.ts'
 import type { ModelSpec } from './models/model-spec.ts'
+import { RecipeBook } from './models/recipe-book.ts'
 import { ModelRegistry } from './models/registry.ts'
 import { Pool } from './pool/pool.ts'
 import { CrashRecord } from './runs/crash-record.ts'
@@ -38,6 +39,7 @@ export interface YardParts extends StateSources {
   inspector: ModelInspector
   engines: IsolatedEngines
   store: Store
+  recipes: RecipeBook
   home: HomeClaim
   runs: RunSurroundings
   host(): ReturnType<typeof readHostFacts>
@@ -107,11 +109,17 @@ async function wire(
 ): Promise<YardParts> {
   const { directories } = configuration
   const bus = new EventBus(() => clock.wallTime())
-  const artifacts = new ArtifactStore({ folder: directories.models, clock })
+  const artifacts = new ArtifactStore({
+    folder: directories.models,
+    clock,
+    transfer: configuration.downloads,
+  })
+  let recipes: RecipeBook | undefined
   const registry = new ModelRegistry({
     specs: configuration.models,
     artifacts,
     defaultSpec: (id, source) => defaultSpec(configuration, id, source),
+    otherNames: (name) => recipes?.find(name)?.from,
   })
   const [store] = await Promise.all([
     openStore(directories.database, {
@@ -122,6 +130,7 @@ async function wire(
     registry.refresh(),
   ])
   const stopFollowing = store.follow(bus)
+  recipes = new RecipeBook(store.settings)
   const probe = new HostMemoryProbe()
   const host = (): ReturnType<typeof readHostFacts> => readHostFacts(probe)
   const engines = new IsolatedEngines({ clock, directories, custom: options.engines ?? [] })
@@ -148,6 +157,7 @@ async function wire(
     clock,
     bus,
     store,
+    recipes,
     engines,
     pool,
     artifacts,

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { YardConfiguration } from './config/yard-configuration.ts'
-import type { ModelListing, YardPort } from './dialects/yard-port.ts'
+import type { ModelCollection, ModelListing, YardPort } from './dialects/yard-port.ts'
 import type { YardEvent } from './events/event-map.ts'
-import type { ModelSpec } from './models/model-spec.ts'
 import type { LoadForecast } from './pool/forecast.ts'
 import {
   chatRun,
@@ -12,6 +11,7 @@ import {
   type CompletionRequest,
   type EmbeddingRequest,
 } from './runs/library-request.ts'
+import { applyRecipe } from './runs/apply-recipe.ts'
 import type { Run, RunRequest } from './runs/run.ts'
 import { startRun } from './runs/run-task.ts'
 import { TextStream } from './runs/text-stream.ts'
@@ -20,10 +20,11 @@ import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
 import type { Task } from './tasks/task.ts'
 import { openParts, type YardParts } from './yard-parts.ts'
+import { YardCollection } from './yard-collection.ts'
 import { YardPool } from './yard-pool.ts'
 import { prepareConfigured, reconfigure } from './yard-models.ts'
 import type { YardOptions } from './yard-options.ts'
-import { modelListing, yardState, type YardState } from './yard-state.ts'
+import { yardState, type YardState } from './yard-state.ts'
 
 /** Milliseconds that answers under way may take when the yard stops; then they are cut. */
 const STOP_DEADLINE = 10_000
@@ -60,6 +61,7 @@ export async function createYard(options: YardOptions = {}): Promise<Yard> {
 export class Yard implements YardPort, AsyncDisposable {
   readonly #parts: YardParts
   readonly #pool: YardPool
+  readonly #collection: YardCollection
   #server: Promise<RequestHandler> | undefined
   #stopped: Promise<void> | undefined
   #url: string | null = null
@@ -67,6 +69,12 @@ export class Yard implements YardPort, AsyncDisposable {
   constructor(parts: YardParts) {
     this.#parts = parts
     this.#pool = new YardPool(parts.pool, parts.preparer)
+    this.#collection = new YardCollection(parts)
+  }
+
+  /** Which models there are in all detail, and how that is changed: fetched, made of others, removed. */
+  get collection(): ModelCollection {
+    return this.#collection
   }
 
   /** For leases without a task of ours: `await using lease = await yard.pool.acquire({ model })`. */
@@ -94,22 +102,23 @@ export class Yard implements YardPort, AsyncDisposable {
   }
 
   startRun(request: RunRequest): Run {
-    return startRun(this.#parts.runs, request)
+    const task = this.#taskFor(request.model, request.task)
+    return startRun(this.#parts.runs, task === request.task ? request : { ...request, task })
   }
 
   /** Exact prompt tokens of a task as the model would see it. Loads the model. */
   async countTokens(model: string, task: Task, signal?: AbortSignal): Promise<number> {
     await using lease = await this.pool.acquire({ model, ...(signal === undefined ? {} : { signal }) })
-    return await lease.loaded.countTokens(task, signal)
+    return await lease.loaded.countTokens(this.#taskFor(model, task), signal)
   }
 
   async listModels(): Promise<ModelListing[]> {
     await this.#parts.registry.refresh()
-    return this.#parts.registry.list().map((spec) => this.#listing(spec))
+    return this.#collection.list()
   }
 
   async findModel(name: string): Promise<ModelListing> {
-    return this.#listing(this.#parts.registry.resolve(name))
+    return this.#collection.find(name)
   }
 
   async loadModel(model: string, options: { keepAlive?: number; signal?: AbortSignal } = {}): Promise<void> {
@@ -179,8 +188,10 @@ export class Yard implements YardPort, AsyncDisposable {
     await this.stop()
   }
 
-  #listing(spec: ModelSpec): ModelListing {
-    return modelListing(spec, this.#parts)
+  /** A model that was made of another one differs by what it fills in alone. */
+  #taskFor(model: string, task: Task): Task {
+    const recipe = this.#collection.recipeOf(model)
+    return recipe === undefined ? task : applyRecipe(task, recipe)
   }
 
   #serverParts(): Promise<RequestHandler> {

@@ -1,5 +1,8 @@
 import type { EngineCapabilities } from '../engines/engine.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
+import type { ModelFacts } from '../models/model-facts.ts'
+import type { ModelRecipe } from '../models/model-recipe.ts'
+import type { ModelDefaults } from '../models/model-spec.ts'
 import type { Run, RunRequest } from '../runs/run.ts'
 import type { Task } from '../tasks/task.ts'
 
@@ -15,6 +18,75 @@ export interface ModelListing {
   purpose: 'generation' | 'embedding' | 'rerank'
 }
 
+/** A model with all that is known of it. */
+export interface ModelDescription extends ModelListing {
+  /** Milliseconds since 1970: when its files changed last; for models without files, when the yard began. */
+  modifiedAt: number
+  /** Bytes of all its files; 0 when they are not here, or it needs none. */
+  bytes: number
+  /** 64 hex digits that are others as soon as the content is another (BR-26). */
+  digest: string
+  /** Of its file; null when it is not here or cannot be read, and for engines without weights. */
+  facts: ModelFacts | null
+  /** Used where a request leaves a value out; a recipe's own included. */
+  defaults: ModelDefaults
+  /** Absent: the template decides. */
+  system?: string
+  /** What makes it another model than the one it stands on. */
+  recipe?: ModelRecipe
+}
+
+/** A model in memory, all its copies together. */
+export interface ResidentModel {
+  model: string
+  /** Bytes that are booked for it, devices included. */
+  bytes: number
+  deviceBytes: number
+  /** Tokens per slot. */
+  contextLength: number
+  /** Milliseconds since 1970; null = it stays. */
+  expiresAt: number | null
+}
+
+/** How far a fetch is. */
+export interface PullProgress {
+  stage: 'waiting' | 'downloading' | 'verifying' | 'extracting'
+  /** Name of the file. */
+  file: string
+  received: number
+  /** Null while unknown. */
+  total: number | null
+}
+
+export interface PullOptions {
+  signal: AbortSignal
+  onProgress: (progress: PullProgress) => void
+}
+
+/** Which models there are, what they are, and how that is changed. Names are ids, aliases or what a recipe is called. */
+export interface ModelCollection {
+  /** @throws ModelyardError `model_not_found` with the nearest known names */
+  describe(name: string): Promise<ModelDescription>
+  /** All that {@link YardPort.listModels} lists. A model that cannot be read is described without facts. */
+  describeAll(): Promise<ModelDescription[]>
+  residents(): ResidentModel[]
+  /**
+   * Fetches a model's files; what is here already is left alone. Only what the configuration or the catalog names, or a repository of the
+   * hub (`hf.co/org/repo:quant`). @throws ModelyardError `model_not_found`, `download_failed`, `checksum_mismatch`, `disk_full`, `aborted`
+   */
+  pull(name: string, options: PullOptions): Promise<ModelDescription>
+  /**
+   * Gives another name to a model, with defaults of its own; replaces one that was made before.
+   * @throws ModelyardError `model_not_found`, `invalid_request` for a name that a model has already or none can have
+   */
+  make(name: string, recipe: ModelRecipe): void
+  /**
+   * Takes a made model back, or deletes the files of a fetched one after it left memory. @throws ModelyardError `model_not_found`;
+   * `invalid_request` for files that were not fetched, and for those that other models stand on
+   */
+  remove(name: string): Promise<void>
+}
+
 /** All that a dialect knows of the yard; `yard.ts` implements it. */
 export interface YardPort {
   listModels(): Promise<ModelListing[]>
@@ -28,4 +100,6 @@ export interface YardPort {
   unloadModel(model: string): Promise<void>
   /** What loading the model would do now, without loading it; absent in ports that cannot say. */
   plan?(model: string): Promise<LoadForecast>
+  /** Managing models; absent in ports that cannot. */
+  readonly collection?: ModelCollection
 }
