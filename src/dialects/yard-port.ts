@@ -53,6 +53,8 @@ export interface PullProgress {
   stage: 'waiting' | 'downloading' | 'verifying' | 'extracting'
   /** Name of the file. */
   file: string
+  /** Promised sum of the file, hex; absent when nobody promised one. */
+  sha256?: string
   received: number
   /** Null while unknown. */
   total: number | null

@@ -65,9 +65,10 @@ export class ArtifactFetcher {
     context: TransferContext,
     fetcher: (meter: ProgressMeter) => Promise<void>,
   ): Promise<string> {
-    const meter = new ProgressMeter(basename(wanted.target), context.clock, this.#surroundings.report)
+    const { target, sha256 } = wanted
+    const meter = new ProgressMeter(basename(target), context.clock, this.#surroundings.report, sha256)
     await ensureFile(wanted, context, meter, async () => fetcher(meter))
-    return wanted.target
+    return target
   }
 
   /** One place after the other; a place that cannot be reached costs three seconds. */

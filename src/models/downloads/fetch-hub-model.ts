@@ -70,7 +70,7 @@ async function fetchHubFile(
 ): Promise<void> {
   const { size, sha256 } = file
   const target = join(folder, ...file.path.split('/'))
-  const meter = new ProgressMeter(basename(target), context.clock, report)
+  const meter = new ProgressMeter(basename(target), context.clock, report, sha256)
   const wanted = { target, size, ...defined({ sha256 }) }
   const facts = { commit, ...defined({ shards }) }
   await ensureFile(wanted, context, meter, async () =>

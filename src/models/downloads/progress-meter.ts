@@ -5,6 +5,8 @@ export interface DownloadProgress {
   stage: 'waiting' | 'downloading' | 'verifying' | 'extracting'
   /** Name of the file. */
   file: string
+  /** Promised sum of the file, hex; absent when nobody promised one. */
+  sha256?: string
   received: number
   /** Null while unknown. */
   total: number | null
@@ -24,14 +26,14 @@ const WINDOW = 5000
 export class ProgressMeter {
   readonly #clock: Clock
   readonly #report: (progress: DownloadProgress) => void
-  readonly #file: string
+  readonly #file: Pick<DownloadProgress, 'file' | 'sha256'>
   #samples: { at: number; received: number }[] = []
   #stage: DownloadProgress['stage'] | undefined
   #received = 0
   #reportedAt = Number.NEGATIVE_INFINITY
 
-  constructor(file: string, clock: Clock, report: (progress: DownloadProgress) => void) {
-    this.#file = file
+  constructor(file: string, clock: Clock, report: (progress: DownloadProgress) => void, sha256?: string) {
+    this.#file = sha256 === undefined ? { file } : { file, sha256 }
     this.#clock = clock
     this.#report = report
   }
@@ -51,7 +53,7 @@ export class ProgressMeter {
       total === null || bytesPerSecond === 0 ? null : ((total - received) / bytesPerSecond) * 1000
     this.#report({
       stage,
-      file: this.#file,
+      ...this.#file,
       received,
       total,
       bytesPerSecond,
