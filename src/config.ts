@@ -83,8 +83,21 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** `MODELYARD_HOST`, `MODELYARD_PORT` and `MODELYARD_API_KEY`: for containers, and so that a key need not stand in a file. */
+/** For containers, and so that a secret need not stand in a file. The hub's variables are those of its own tools. */
 function fromEnvironment(environment: Environment): ConfigurationInput {
+  const downloads = hubFromEnvironment(environment)
+  return { ...serverFromEnvironment(environment), ...(Object.keys(downloads).length > 0 && { downloads }) }
+}
+
+function hubFromEnvironment(environment: Environment): NonNullable<ConfigurationInput['downloads']> {
+  const endpoint = environment['HF_ENDPOINT']
+  const token = environment['HF_TOKEN']
+  const proxy = environment['HTTPS_PROXY'] || environment['https_proxy']
+  return { ...(endpoint && { endpoint }), ...(token && { token }), ...(proxy && { proxy }) }
+}
+
+/** `MODELYARD_HOST`, `MODELYARD_PORT` and `MODELYARD_API_KEY`. */
+function serverFromEnvironment(environment: Environment): ConfigurationInput {
   const host = environment['MODELYARD_HOST']
   const port = environment['MODELYARD_PORT']
   const key = environment['MODELYARD_API_KEY']

@@ -24,8 +24,8 @@ export async function modelFiles(
 ): Promise<ModelFiles> {
   const wishes = { models: [name], ...(options.config !== undefined && { config: options.config }) }
   const { configuration, idOf } = await commandConfiguration(context, wishes)
-  const { directories, models: specs } = configuration
-  const artifacts = new ArtifactStore({ folder: directories.models, clock: new SystemClock() })
+  const { directories, downloads: transfer, models: specs } = configuration
+  const artifacts = new ArtifactStore({ folder: directories.models, clock: new SystemClock(), transfer })
   const registry = new ModelRegistry({
     specs,
     artifacts,

@@ -50,6 +50,15 @@ export interface ConfigurationInput {
     /** Where contexts are parked. */
     contexts?: string
   }
+  /** Where models are fetched from. On the command line the environment's `HF_ENDPOINT`, `HF_TOKEN` and `HTTPS_PROXY` win over these. */
+  downloads?: {
+    /** Address of the model hub or a mirror of it. */
+    endpoint?: string
+    /** Sent to that address and nowhere else. */
+    token?: string
+    /** Address of an HTTP proxy. */
+    proxy?: string
+  }
   server?: {
     /** Default `127.0.0.1`. */
     host?: string

@@ -23,6 +23,7 @@ export interface WrittenConfiguration {
   drain?: { timeout?: number }
   keepAlive?: number
   directories?: { models?: string; contexts?: string }
+  downloads?: { endpoint?: string; token?: string; proxy?: string }
   server?: {
     host?: string
     port?: number
@@ -109,6 +110,17 @@ const server = object({
   bodyLimit: described(size(), 'Most bytes of a request.', '64MiB'),
 })
 
+const address = text({ pattern: /^https?:\/\/\S+$/, wants: 'an address such as https://mirror.example' })
+
+const downloads = object({
+  endpoint: described(address, 'Address of the model hub or a mirror of it.'),
+  token: described(
+    text({ pattern: /^\S+$/, wants: 'a text without spaces' }),
+    'Sent to that address and nowhere else.',
+  ),
+  proxy: described(address, 'Address of an HTTP proxy.'),
+})
+
 /** The whole configuration. */
 export function configurationShape(engines: EngineOptionTable): Shape<WrittenConfiguration> {
   const fields: Record<keyof ConfigurationInput, Shape<unknown>> = {
@@ -135,6 +147,7 @@ export function configurationShape(engines: EngineOptionTable): Shape<WrittenCon
       models: described(filePath(), 'Where downloaded models are kept.'),
       contexts: described(filePath(), 'Where contexts are parked.'),
     }),
+    downloads,
     server,
   }
   return object(fields as Fields) as Shape<WrittenConfiguration>

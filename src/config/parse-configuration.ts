@@ -34,7 +34,16 @@ export function parseConfiguration(input: unknown, options: ParseOptions): YardC
 }
 
 function complete(
-  { memory = {}, cpu = {}, limits = {}, swap = {}, drain = {}, server = {}, ...rest }: WrittenConfiguration,
+  {
+    memory = {},
+    cpu = {},
+    limits = {},
+    swap = {},
+    drain = {},
+    downloads = {},
+    server = {},
+    ...rest
+  }: WrittenConfiguration,
   models: YardConfiguration['models'],
   directories: YardDirectories,
 ): YardConfiguration {
@@ -59,6 +68,7 @@ function complete(
     },
     swap: { patience: swap.patience ?? 5000 },
     drain: { timeout: drain.timeout ?? 2 * MINUTE },
+    downloads,
     server: serverSettings(server),
     models,
   }

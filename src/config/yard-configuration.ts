@@ -20,6 +20,7 @@ export interface YardConfiguration {
   limits: LimitSettings
   swap: { patience: number }
   drain: { timeout: number }
+  downloads: DownloadSettings
   server: ServerSettings
   /** In the order of the file. */
   models: ModelSpec[]
@@ -50,6 +51,16 @@ export interface LimitSettings {
   concurrency: number
   queue: number
   queuePerModel: number
+}
+
+/** Where models are fetched from (S2). */
+export interface DownloadSettings {
+  /** Address of the model hub or a mirror of it; absent = the public hub. */
+  endpoint?: string
+  /** Sent to that address and nowhere else. */
+  token?: string
+  /** Address of an HTTP proxy. */
+  proxy?: string
 }
 
 export interface ServerSettings {

@@ -101,6 +101,17 @@ describe('what wins', () => {
     expect(server).toMatchObject({ port: 0, host: '127.0.0.3', keys: { inference: ['env'], admin: [] } })
   })
 
+  it("takes the hub's mirror, token and proxy from the hub's own variables (S2)", async () => {
+    await writeFile(at('work', 'modelyard.yaml'), 'downloads: { endpoint: "https://mirror.example" }\n')
+    const environment = { HF_TOKEN: 'secret', HTTPS_PROXY: 'http://127.0.0.1:3128' }
+    const { downloads } = await load({ environment })
+    expect(downloads).toEqual({
+      endpoint: 'https://mirror.example',
+      token: 'secret',
+      proxy: 'http://127.0.0.1:3128',
+    })
+  })
+
   it('refuses a port from the environment that is none', async () => {
     expect((await failure({ environment: { MODELYARD_PORT: 'eighty' } })).message).toContain('MODELYARD_PORT')
   })

@@ -7,10 +7,10 @@ import { fetchModel } from '../fetch-model.ts'
 /** Fetches the models that were named on the command line, so that the first request need not wait for a download. */
 export async function fetchNamedModels(
   context: CommandContext,
-  { models, directories }: YardConfiguration,
+  { models, directories, downloads: transfer }: YardConfiguration,
   named: readonly string[],
 ): Promise<void> {
-  const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock() })
+  const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock(), transfer })
   for (const { id, source } of models) {
     if (named.includes(id) && source !== undefined) await fetchModel(context, store, source)
   }
