@@ -92,7 +92,7 @@ export interface ServedYard {
   api: Api
   program: Program & { url: string }
   /** As an operator ends it. @throws when it does not end cleanly */
-  stop(): Promise<void>
+  stop: () => Promise<void>
 }
 
 export async function serve(home: TestHome, words: readonly string[] = []): Promise<ServedYard> {
@@ -211,11 +211,16 @@ export class Api {
       const state = await this.state()
       const took = performance.now() - begun
       if (wanted(state)) return took
-      if (took > milliseconds)
-        throw new Error(`not so within ${milliseconds} ms: ${JSON.stringify(state, null, 1)}`)
+      if (took > milliseconds) throw new Error(`not so within ${milliseconds} ms: ${summary(state)}`)
       await sleep(3)
     }
   }
+}
+
+function summary({ instances, queue, runs }: YardState): string {
+  const copies = instances.map(({ id, state, leases }) => `${id} ${state}, ${leases} leases`)
+  const waiting = queue.map(({ id, model, reason }) => `${id} waits for ${model}: ${reason}`)
+  return [...copies, ...waiting, `${runs.active} runs`].join('; ')
 }
 
 interface ChatChunk {
