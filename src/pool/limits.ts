@@ -29,6 +29,8 @@ export interface PoolLimits {
   minimumResidency: number
   /** First delay and cap of the exponential backoff after failed loads (R11). */
   backoff: { first: number; most: number }
+  /** Milliseconds between looks at the host's memory while idle copies could give some back (R20); default 10,000, 0 = never. */
+  pressureInterval?: number
   /** Load deadline: `base` + `perGiB` × weights; starts again with each sign of progress (M10). */
   loadDeadline: { base: number; perGiB: number }
 }

@@ -22,6 +22,11 @@ export interface PoolOptions {
   measurements?: MeasurementStore
 }
 
+/** Milliseconds: beyond this a timer of Node rings at once. */
+const LONGEST_TIMER = 24 * 3_600_000
+/** Milliseconds by which a timer may ring before its time. */
+const EARLY = 2
+
 /** Keeps the one state, has each event decided in its turn, and performs what was decided (R1). */
 export class PoolDriver {
   readonly desk: TicketDesk
@@ -152,12 +157,16 @@ export class PoolDriver {
     this.#options.bus.emit('lease-granted', { model, instance, slot, lease, queueMs, loadMs, reason })
   }
 
-  /** Some systems ring a little early; for the policy it is never earlier than it asked for. */
   #setAlarm(at: number): void {
     this.#alarm?.cancel()
-    this.#alarm = this.#options.clock.setTimer(at - this.now(), () => {
-      this.#lastAt = Math.max(this.#lastAt, at)
-      this.dispatch({ type: 'clock-ticked' })
-    })
+    const delay = Math.min(at - this.now(), LONGEST_TIMER)
+    this.#alarm = this.#options.clock.setTimer(delay, () => this.#ring(at))
+  }
+
+  /** Timers ring a little early on some systems, and at once when they are too long: for the policy it is never earlier than it asked for. */
+  #ring(at: number): void {
+    if (at - this.now() > EARLY) return this.#setAlarm(at)
+    this.#lastAt = Math.max(this.#lastAt, at)
+    this.dispatch({ type: 'clock-ticked' })
   }
 }

@@ -171,3 +171,32 @@ describe('readiness', () => {
     await expect(newPool().pool.ready('n')).rejects.toMatchObject({ code: 'model_not_found' })
   })
 })
+
+describe('the alarm', () => {
+  it('rings in time for a keepAlive that is longer than any timer (M21)', async () => {
+    const days = 24 * 3_600_000
+    const fixture = declareAll(newPool(), sized('m', 40, { keepAlive: 40 * days }))
+    ;(await fixture.pool.acquire({ model: 'm' })).release()
+    for (let day = 0; day < 39; day++) fixture.clock.advance(days)
+    await settled()
+    expect(fixture.pool.status().instances).toMatchObject([{ state: 'ready' }])
+    fixture.clock.advance(2 * days)
+    await settled()
+    expect(fixture.pool.status().instances).toEqual([])
+  })
+
+  it('asks no timer for more than Node can give', async () => {
+    const delays: number[] = []
+    const fixture = newPool()
+    const { clock } = fixture
+    const setTimer = clock.setTimer.bind(clock)
+    clock.setTimer = (delay, callback) => {
+      delays.push(delay)
+      return setTimer(delay, callback)
+    }
+    declareAll(fixture, sized('m', 40, { keepAlive: 1e12 }))
+    ;(await fixture.pool.acquire({ model: 'm' })).release()
+    clock.advance(3 * 24 * 3_600_000)
+    expect(Math.max(...delays)).toBeLessThan(2 ** 31)
+  })
+})

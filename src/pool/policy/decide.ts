@@ -1,6 +1,7 @@
 import { sweepIdle } from './expiry.ts'
 import { settleArrival } from './handle-tickets.ts'
 import type { PoolCommand, PoolEvent } from './messages.ts'
+import { relievePressure } from './relieve-pressure.ts'
 import { RULES } from './rules.ts'
 import { settle, wakeForDeadlines } from './settle.ts'
 import { NO_ALARM, type PoolState } from './state.ts'
@@ -25,6 +26,7 @@ export function decide(state: PoolState, event: PoolEvent, rules: Rules = RULES)
   rules.walk(step)
   if (event.type === 'ticket-arrived') settleArrival(step, event)
   trim(step)
+  relievePressure(step)
   sweepIdle(step)
   wakeForDeadlines(step)
   if (step.wantsHost) command(step, { type: 'measure-host' })

@@ -110,3 +110,18 @@ describe('idleness (R13, BR-21)', () => {
     expect(isLoaded(world)).toBe(false)
   })
 })
+
+describe('an operator’s load of what is loaded already', () => {
+  it('starts the time until the unload anew, as long as the operator says', () => {
+    const world = newWorld()
+    world.declare(sized('m', 40, { keepAlive: 3000 }))
+    world.request({ model: 'm', hold: 10 })
+    world.run(2000)
+    const load = world.request({ model: 'm', wants: 'instance', keepAlive: 10_000 })
+    expect(load.outcome).toBe('done')
+    world.run(11_000)
+    expect(isLoaded(world)).toBe(true)
+    world.run(13_000)
+    expect(isLoaded(world)).toBe(false)
+  })
+})

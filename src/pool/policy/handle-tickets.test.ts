@@ -97,3 +97,15 @@ describe('tickets', () => {
     expect(next.outcome).toBe('done')
   })
 })
+
+describe('tickets that may not wait at all', () => {
+  it('get what is free now or a timeout, and start no load', () => {
+    const world = newWorld()
+    world.declare(sized('m', 10))
+    expect(world.request({ model: 'm', timeout: 0 }).refusedWith?.code).toBe('timeout')
+    expect(world.state.instances).toEqual([])
+    world.request({ model: 'm', hold: 10 })
+    world.run(1000)
+    expect(world.request({ model: 'm', timeout: 0 }).outcome).toBe('granted')
+  })
+})

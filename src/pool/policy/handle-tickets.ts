@@ -1,7 +1,7 @@
 import { announceRelease } from './leave.ts'
 import { noteSuccess } from './failure.ts'
-import type { EventOf } from './messages.ts'
-import { busy, queueFull, shuttingDown, unknownModel } from './refusals.ts'
+import type { EventOf, TicketRequest } from './messages.ts'
+import { busy, queueFull, shuttingDown, unknownModel, waitedTooLong } from './refusals.ts'
 import type { HeldLease, Instance, Slot, Ticket } from './state.ts'
 import { announce, changeModel, copiesOf, findInstance, setInstance, ticketsOf, type Step } from './step.ts'
 import { dequeue, enqueue, queuedCount, refuse, refuseUnqueued } from './tickets.ts'
@@ -19,8 +19,13 @@ export function ticketArrived(step: Step, event: EventOf<'ticket-arrived'>): voi
   if (model.suspended || (isFirst && model.shortSince !== undefined)) {
     changeModel(step, ticket.model, { suspended: false, shortSince: undefined })
   }
-  // A full queue takes nobody in, but may still pass on what is free now; it must not start a load for someone it then refuses.
-  enqueue(step, isFull(step, ticket.model) ? { ...ticket, immediate: true } : ticket)
+  // Who may not wait gets what is free now; no load must be started for someone who is then refused.
+  const mayWait = !isFull(step, ticket.model) && !hasNoTime(ticket)
+  enqueue(step, mayWait ? ticket : { ...ticket, immediate: true, timeout: undefined })
+}
+
+function hasNoTime({ timeout }: TicketRequest): boolean {
+  return timeout !== undefined && timeout <= 0
 }
 
 function isFull(step: Step, model: string): boolean {
@@ -35,8 +40,11 @@ export function settleArrival(step: Step, event: EventOf<'ticket-arrived'>): voi
   const ticket = tickets[index]
   if (ticket === undefined) return
   if (event.ticket.immediate) return refuse(step, ticket, busy(ticket.model))
-  if (ticket.immediate) return refuse(step, ticket, fullError(step, ticket, index))
   const wait = step.state.waits.get(ticket.model)
+  if (hasNoTime(event.ticket)) {
+    return refuse(step, ticket, waitedTooLong(ticket, step.at, 'no slot is free at this moment'))
+  }
+  if (ticket.immediate) return refuse(step, ticket, fullError(step, ticket, index))
   const ahead = index === 0 ? '' : `${index} older requests wait for the same model; `
   const reason = ahead + (wait === undefined ? 'others are served first' : waitSentence(wait, step.at))
   announce(step, 'ticket-queued', { model: ticket.model, ticket: ticket.id, position: index, reason })

@@ -2,7 +2,7 @@ import { hasFreeSlot } from './affinity.ts'
 import { grant } from './grant.ts'
 import { grow, seekLoad } from './seek-load.ts'
 import type { Instance, ModelState, Ticket } from './state.ts'
-import { command, copiesOf, wake, type SlotChoice, type Step, type Turn } from './step.ts'
+import { command, copiesOf, setInstance, wake, type SlotChoice, type Step, type Turn } from './step.ts'
 import { activeThreads, holdForThreads, threadUsers } from './threads.ts'
 import { dequeue } from './tickets.ts'
 import { waits, type Outcome } from './waiting.ts'
@@ -32,6 +32,8 @@ function placeLoad(
   const [instance] = ready
   if (instance === undefined) return seekLoad(step, turn, model, ticket, copies)
   dequeue(step, ticket.model, ticket.id)
+  // Asking for a model is using it: the time until it goes starts anew, as long as the operator wants it to be.
+  setInstance(step, { ...instance, usedAt: step.at, keepAlive: ticket.keepAlive ?? instance.keepAlive })
   command(step, { type: 'answer-load', ticket: ticket.id, model: ticket.model, instance: instance.id })
   return 'served'
 }

@@ -21,7 +21,9 @@ export function settle(step: Step): void {
 /** The same, for the future: when time alone will bring something about. Asked last, when all deadlines are set. */
 export function wakeForDeadlines(step: Step): void {
   wake(step, step.state.ticketDeadline)
-  for (const { deadline } of step.state.instances) if (deadline !== undefined) wake(step, deadline)
+  for (const { deadline } of step.state.instances) {
+    if (deadline !== undefined) wake(step, Math.max(deadline, step.at + 1))
+  }
 }
 
 function timeOutTickets(step: Step): void {

@@ -36,6 +36,7 @@ export function limitsOf(numbers: readonly number[]): PoolLimits {
     minimumResidency: pick([0, 1500], numbers[10]),
     backoff: { first: 1000, most: 8000 },
     loadDeadline: { base: 6000, perGiB: 0 },
+    pressureInterval: pick([0, 20_000, 0], numbers[12]),
   }
 }
 

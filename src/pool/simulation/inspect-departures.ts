@@ -46,7 +46,9 @@ function notAwaited({ decision: { state }, event, before }: Look, victim: Instan
 
 /** M7: nobody goes before it is known that somebody's load can succeed, in the budget and on the host. */
 function wasWorthIt({ decision: { state }, event, world }: Look): void {
-  if (event.type !== 'host-measured') breach('F19', 'somebody is evicted without a look at the host')
+  if (event.type !== 'host-measured') return breach('F19', 'somebody is evicted without a look at the host')
+  // R20: the machine itself needs it.
+  if ((event.reading.ram?.available ?? Infinity) < state.limits.headroom) return
   const asking = [...state.queues.map(({ model }) => model), ...state.minimums]
   if (!asking.some((id) => couldLoad(world, state, id)))
     breach('F19', 'somebody is evicted for a load that cannot succeed')

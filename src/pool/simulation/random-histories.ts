@@ -6,7 +6,7 @@ const small = nat(7)
 /** Random histories for tests: up to four models, up to forty things that happen to them. */
 export const HISTORIES: Arbitrary<History> = record({
   seed: nat(1000),
-  limits: array(nat(3), { minLength: 12, maxLength: 12 }),
+  limits: array(nat(3), { minLength: 13, maxLength: 13 }),
   models: array(array(nat(5), { minLength: 16, maxLength: 16 }), { minLength: 1, maxLength: 4 }),
   actions: array(tuple(nat(19), small, nat(3), small, small), { maxLength: 40, size: 'max' }),
 })

@@ -20,6 +20,7 @@ export const ROOMY: PoolLimits = {
   minimumResidency: 0,
   backoff: { first: 1000, most: 8000 },
   loadDeadline: { base: 10_000, perGiB: 0 },
+  pressureInterval: 0,
 }
 
 export interface Scenario extends Omit<WorldOptions, 'limits' | 'host'> {
