@@ -18,10 +18,18 @@ function newestIn(path) {
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newestIn(join(path, name))))
 }
 
-/** Runs a command with its output shown on standard error, so that standard output stays the program's own. */
+/**
+ * Runs a command with its output shown on standard error, so that standard output stays the program's own; with `stdio: 'pipe'` it is
+ * shown only when the command fails.
+ */
 export function run(command, args, options = {}) {
-  const { status, error } = spawnSync(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2], ...options })
+  const { status, error, stdout, stderr } = spawnSync(command, args, {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2],
+    ...options,
+  })
   if (error !== undefined || status !== 0) {
+    for (const output of [stdout, stderr]) process.stderr.write(output ?? '')
     const why = error?.message ?? `it ended with exit code ${status}`
     throw new Error(`\`${command} ${args.join(' ')}\` failed: ${why}`)
   }
@@ -46,6 +54,9 @@ export function installDependencies() {
 export function build() {
   if (isFresh(BUILT_MARK, ['src', 'package.json', 'tsdown.config.ts'])) return
   console.error('modelyard: building …')
-  run(process.execPath, [join(ROOT, 'node_modules/tsdown/dist/run.mjs'), '--log-level', 'warn'])
+  // What the builder has to say (of this version of Node, of its own speed) matters only when it fails.
+  run(process.execPath, [join(ROOT, 'node_modules/tsdown/dist/run.mjs'), '--log-level', 'warn'], {
+    stdio: 'pipe',
+  })
   leaveMark(BUILT_MARK)
 }
