@@ -45,6 +45,16 @@ describe('a failed load', () => {
     expect(error.details).toEqual({ failure: 'bad_file', logTail: log })
   })
 
+  it('passes over the closing line of the log that says nothing', () => {
+    const log = [
+      "llama_model_load: error loading model: unknown model architecture: 'zebra'",
+      'llama_model_load_from_file_impl: failed to load model',
+    ]
+    const { message } = loadFailure(plan, new Error('Failed to load model'), log)
+    expect(message).toContain("unknown model architecture: 'zebra'")
+    expect(loadFailure(plan, new Error('x'), log.slice(1)).message).toContain('failed to load model')
+  })
+
   it('that is an error of ours already stays what it is', () => {
     const ours = new ModelyardError('unsupported', 'no')
     expect(loadFailure(plan, ours, [])).toBe(ours)

@@ -49,12 +49,16 @@ function classify(message: string, logTail: readonly string[]): LoadFailureClass
   return inLog ?? inMessage ?? 'crash'
 }
 
+/** What llama.cpp closes with after it has said what was wrong. */
+const SAYS_NOTHING = /failed to (load|create) (model|context)\s*$/i
+
 function isComplaint(line: string): boolean {
   return /error|fail|unable|cannot|invalid|unknown|missing|wrong/i.test(line)
 }
 
 function lastWords(message: string, logTail: readonly string[]): string {
-  const complaint = logTail.findLast(isComplaint)
+  const complaint =
+    logTail.findLast((line) => isComplaint(line) && !SAYS_NOTHING.test(line)) ?? logTail.findLast(isComplaint)
   return complaint === undefined || message.includes(complaint) ? message : `${message}: ${complaint.trim()}`
 }
 
