@@ -7,7 +7,7 @@ import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts
 import type { LlamaEmbeddingContext, LlamaModel } from './llama-module.ts'
 import type { ModelLifetime } from './model-lifetime.ts'
 import { ownMemory } from './own-memory.ts'
-import { PartChannel, readParts } from './part-channel.ts'
+import { PartChannel } from './part-channel.ts'
 import { fitted } from './unit-vector.ts'
 import type { Vocabulary } from './vocabulary.ts'
 import { WorkQueue } from './work-queue.ts'
@@ -42,15 +42,13 @@ export class EmbeddingModel implements LoadedModel {
     return this.#parts.lifetime.exited
   }
 
-  async *run(task: Task, { signal }: RunOptions): PartStream {
-    const { lifetime } = this.#parts
-    lifetime.check()
-    signal.throwIfAborted()
-    const inputs = this.#inputsOf(task)
-    const channel = new PartChannel()
-    lifetime.begin(channel)
-    void this.#work.add(async () => this.#perform(inputs, (task as EmbeddingTask).dimensions, channel))
-    return yield* readParts(channel, signal)
+  run(task: Task, { signal }: RunOptions): PartStream {
+    return new PartChannel(signal, (channel) => {
+      this.#parts.lifetime.check()
+      const inputs = this.#inputsOf(task)
+      this.#parts.lifetime.begin(channel)
+      void this.#work.add(async () => this.#perform(inputs, (task as EmbeddingTask).dimensions, channel))
+    })
   }
 
   async countTokens(task: Task): Promise<number> {

@@ -28,7 +28,8 @@ export interface NodeLlamaCppEngineOptions {
 
 /**
  * llama.cpp inside this process, by the package node-llama-cpp: GGUF models on CPU and GPU. The package is optional and imported with
- * the first load. A corrupt file can end the process, so servers run it in a worker (E7).
+ * the first load. A corrupt file can end the process, and so can one that is cut short while it is mapped (BR-26; removing or
+ * replacing it by a rename is harmless), so servers run it in a worker (E7).
  */
 export class NodeLlamaCppEngine implements Engine {
   readonly name = 'node-llama-cpp'

@@ -14,13 +14,13 @@ describe('pieces of a prompt', () => {
     expect(new PrefillPace(256).piece).toBe(16)
   })
 
-  it('take about 150 ms, in steps of 8', () => {
-    expect(paced(0.5).piece).toBe(72)
-    expect(paced(1).piece).toBe(152)
+  it('take about 190 ms, in steps of 16', () => {
+    expect(paced(0.5).piece).toBe(96)
+    expect(paced(1).piece).toBe(192)
   })
 
-  it('are never smaller than 8 tokens nor larger than a batch', () => {
-    expect(paced(0.001).piece).toBe(8)
+  it('are never smaller than 16 tokens nor larger than a batch', () => {
+    expect(paced(0.001).piece).toBe(16)
     expect(paced(100).piece).toBe(256)
     expect(paced(100, 64).piece).toBe(64)
   })
@@ -29,15 +29,15 @@ describe('pieces of a prompt', () => {
     const pace = paced(1)
     pace.enter()
     pace.enter()
-    expect(pace.piece).toBe(48)
+    expect(pace.piece).toBe(64)
     pace.leave()
-    expect(pace.piece).toBe(72)
+    expect(pace.piece).toBe(96)
   })
 
   it('measure the speed of all together, so that sharing is not counted twice', () => {
     const pace = paced(1)
     pace.enter()
-    for (let count = 0; count < 8; count++) pace.record(72, 144) // Two pieces of 72 in one batch.
-    expect(pace.piece).toBe(72)
+    for (let count = 0; count < 8; count++) pace.record(96, 192) // Two pieces of 96 in one batch.
+    expect(pace.piece).toBe(96)
   })
 })

@@ -1,7 +1,7 @@
 /** Milliseconds that evaluating one piece of a prompt should take: an abort waits no longer for the slot (BR-13). */
-const TARGET = 150
+const TARGET = 190
 const FIRST = 16
-const LEAST = 8
+const LEAST = 16
 
 /**
  * How much of a prompt is evaluated at a time. One for a model: the speed it measures is that of all slots together, and what one may

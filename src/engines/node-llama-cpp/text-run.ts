@@ -5,10 +5,10 @@ import type { FinishReason, PartStream, Result, TokenLogprob } from '../../tasks
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan, RunOptions } from '../engine.ts'
 import { AnswerText } from './answer-text.ts'
-import type { LlamaModel, LlamaModule, LlamaStep } from './llama-module.ts'
+import type { LlamaModel, LlamaModule, LlamaStep, LlamaSteps } from './llama-module.ts'
 import { tokenLogprob } from './log-probability.ts'
 import type { ModelLifetime } from './model-lifetime.ts'
-import { PartChannel, readParts } from './part-channel.ts'
+import { PartChannel } from './part-channel.ts'
 import { promptOf, requireRoom, type Prompt, type PromptMaker } from './prompt.ts'
 import { evaluateOptions, resolveSampling } from './sampling-options.ts'
 import type { Slot } from './slot.ts'
@@ -24,16 +24,15 @@ export interface TextHost extends PromptMaker {
   lifetime: ModelLifetime
 }
 
-/** Runs a task on a slot. All that could refuse it is checked before the slot is touched. */
-export async function* runText(task: Task, options: RunOptions, slot: Slot, host: TextHost): PartStream {
-  host.lifetime.check()
-  options.signal.throwIfAborted()
-  const run = new TextRun(requireText(task, host.plan), options, slot, host)
-  const channel = new PartChannel()
-  host.lifetime.begin(channel)
-  // Not awaited: after an abort the slot has a native step to finish, and its next work waits for that.
-  void slot.work.add(async () => run.perform(channel))
-  return yield* readParts(channel, options.signal)
+/** Runs a task on a slot. All that could refuse it is checked, with the first reading, before the slot is touched. */
+export function runText(task: Task, options: RunOptions, slot: Slot, host: TextHost): PartStream {
+  return new PartChannel(options.signal, (channel) => {
+    host.lifetime.check()
+    const run = new TextRun(requireText(task, host.plan), options, slot, host)
+    host.lifetime.begin(channel)
+    // Not awaited: after an abort the slot has a native step to finish, and its next work waits for that.
+    void slot.work.add(async () => run.perform(channel))
+  })
 }
 
 /** @throws unsupported for a kind of task that gives no text */
@@ -114,27 +113,32 @@ class TextRun {
 
   async #generate(rest: readonly number[], channel: PartChannel): Promise<FinishReason> {
     const sequence = this.#slot.sequence
-    const probabilities = this.#choice !== undefined
-    const steps = sequence.evaluateWithMetadata(
-      rest,
-      { probabilities },
-      probabilities ? { ...this.#evaluate, temperature: 0, yieldEogToken: true } : this.#evaluate,
-    )
+    const steps = this.#steps(rest)
     try {
       let step = await steps.next()
       if (sequence.needsCheckpoints) await sequence.takeCheckpoint()
       await this.#start(channel)
       while (step.done !== true && !channel.closed) {
         const token = this.#chosen(step.value)
-        const ended = await this.#take(token, step.value, channel)
-        if (ended !== undefined) return ended
+        if (this.#endsTurn(token)) break
+        const paused = this.#add(token, step.value, channel)
+        if (paused !== undefined) await paused
+        if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
+        if (this.#answer.length >= this.#maxTokens) return await this.#finish('length', channel)
         step = await steps.next(token)
       }
-      await this.#flush(channel)
-      return 'stop'
+      return await this.#finish('stop', channel)
     } finally {
       await steps.return()
     }
+  }
+
+  /** With log-probabilities the engine tells the whole distribution, which it has only when it is greedy; then the choice is ours. */
+  #steps(rest: readonly number[]): LlamaSteps {
+    const { sequence } = this.#slot
+    if (this.#choice === undefined) return sequence.evaluateWithMetadata(rest, {}, this.#evaluate)
+    const greedy = { ...this.#evaluate, temperature: 0, yieldEogToken: true }
+    return sequence.evaluateWithMetadata(rest, { probabilities: true }, greedy)
   }
 
   #chosen({ token, probabilities }: LlamaStep): number {
@@ -143,20 +147,16 @@ class TextRun {
       : this.#choice.pick(probabilities)
   }
 
-  /** @returns why the answer ends with this token, if it does */
-  async #take(token: number, step: LlamaStep, channel: PartChannel): Promise<FinishReason | undefined> {
+  /** Where the choice is the engine's, it ends by itself. */
+  #endsTurn(token: number): boolean {
+    return this.#choice !== undefined && this.#host.model.isEogToken(token)
+  }
+
+  #add(token: number, step: LlamaStep, channel: PartChannel): Promise<void> | undefined {
     this.#host.lifetime.moved()
-    if (this.#choice !== undefined && this.#host.model.isEogToken(token)) {
-      await this.#flush(channel)
-      return 'stop'
-    }
     this.#answer.push(token)
     const part = this.#text.add(token, this.#logprob(token, step))
-    if (part !== undefined) await channel.put(part)
-    if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
-    if (this.#answer.length < this.#maxTokens) return undefined
-    await this.#flush(channel)
-    return 'length'
+    return part === undefined ? undefined : channel.put(part)
   }
 
   #logprob(token: number, { probabilities }: LlamaStep): TokenLogprob | undefined {
@@ -165,9 +165,11 @@ class TextRun {
     return tokenLogprob(token, probabilities, topLogprobs, this.#host.vocabulary)
   }
 
-  async #flush(channel: PartChannel): Promise<void> {
+  /** Shows what was held back. */
+  async #finish(reason: FinishReason, channel: PartChannel): Promise<FinishReason> {
     const part = this.#text.end()
     if (part !== undefined) await channel.put(part)
+    return reason
   }
 
   #result(finishReason: FinishReason): Result {
