@@ -20,7 +20,7 @@ export interface DialectRequest {
   /** What follows the `?` of the address, still encoded; empty when nothing does. */
   query: string
   /** Milliseconds since 1970 at the moment of the call. */
-  now(): number
+  now: () => number
 }
 
 /** A whole answer that needs no run. */
@@ -54,7 +54,7 @@ export interface RunAction {
    * What of the request depends on the model: asked once, before the first run, and free to change `tasks`. @throws what is wrong with
    * the request
    */
-  prepare?(port: YardPort, signal: AbortSignal): Promise<void>
+  prepare?: (port: YardPort, signal: AbortSignal) => Promise<void>
 }
 
 /** An action whose steps are told as they come, such as a download. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, DialectRequest } from '../dialects/dialect.ts'
 import { anthropicDialect } from '../dialects/anthropic/anthropic-dialect.ts'
+import { ollamaDialect } from '../dialects/ollama/ollama-dialect.ts'
 import { openAiDialect } from '../dialects/openai/openai-dialect.ts'
 import { AccessPolicy } from './access-policy.ts'
 import { controlRoutes } from './control-routes.ts'
@@ -18,7 +19,7 @@ import type { ServerRoute } from './server-route.ts'
 import { errorShapeOf, unknownRoute } from './unknown-route.ts'
 
 /** All dialects the server speaks; the first one's errors are used outside all prefixes. */
-const DIALECTS: readonly Dialect[] = [openAiDialect, anthropicDialect]
+const DIALECTS: readonly Dialect[] = [openAiDialect, anthropicDialect, ollamaDialect]
 
 /** The yard over HTTP (H7). */
 export interface RequestHandler {

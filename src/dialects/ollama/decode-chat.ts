@@ -1,0 +1,67 @@
+import type { ChatTask } from '../../tasks/chat-task.ts'
+import { decodeBody } from '../decode-model.ts'
+import type { AnswerAction, DialectRequest, RunAction } from '../dialect.ts'
+import { optionalArray, type Fields } from '../fields.ts'
+import { checkTools, decodeFunctionTool } from '../function-tool.ts'
+import { refuseUnsupported } from '../parameter-table.ts'
+import { chatShape } from './answer-shape.ts'
+import { decodeRunOptions } from './decode-keep-alive.ts'
+import { decodeFormat } from './decode-format.ts'
+import { decodeLogprobs } from './decode-logprobs.ts'
+import { decodeMessages } from './decode-messages.ts'
+import { decodeOptions } from './decode-options.ts'
+import { decodeThink } from './decode-think.ts'
+import { CHAT_FEATURE_FIELDS } from './feature-fields.ts'
+import { loadAnswer } from './load-model.ts'
+import { decodeName } from './model-name.ts'
+import { CHAT_PARAMETERS } from './parameters.ts'
+import { answerAction } from './answer-action.ts'
+
+/** `POST /api/chat`; without messages it loads or unloads. */
+export function decodeChat(request: DialectRequest): RunAction | AnswerAction {
+  const body = decodeBody(request.body)
+  const model = decodeName(body)
+  refuseUnsupported(body, CHAT_PARAMETERS)
+  const options = decodeRunOptions(body, request.headers)
+  const messages = optionalArray(body, 'messages') ?? []
+  if (messages.length === 0)
+    return loadAnswer({ model, request, shape: chatShape, keepAlive: options.keepAlive })
+  return answerAction({
+    request,
+    body,
+    model,
+    options,
+    task: decodeChatTask(body),
+    contextLength: decodeOptions(body).contextLength,
+    shape: chatShape,
+    featureFields: CHAT_FEATURE_FIELDS,
+  })
+}
+
+/** The body of a chat request as a task. @throws ModelyardError */
+export function decodeChatTask(body: Fields): ChatTask {
+  const { sampling, stop, maxTokens } = decodeOptions(body)
+  const task: ChatTask = { kind: 'chat', messages: decodeMessages(body['messages']), sampling, stop }
+  if (maxTokens !== undefined) task.maxTokens = maxTokens
+  decodeTools(body, task)
+  decodeAnswerWishes(body, task)
+  return task
+}
+
+function decodeTools(body: Fields, task: ChatTask): void {
+  const tools = (optionalArray(body, 'tools') ?? []).map((tool, index) =>
+    decodeFunctionTool(tool, `tools[${index}]`),
+  )
+  checkTools(tools, (index) => `tools[${index}].function.name`)
+  if (tools.length > 0) task.tools = tools
+}
+
+/** What chat and generate ask of an answer alike. */
+export function decodeAnswerWishes(body: Fields, task: ChatTask): void {
+  const format = decodeFormat(body)
+  if (format !== undefined) task.format = format
+  const reasoning = decodeThink(body)
+  if (reasoning !== undefined) task.reasoning = reasoning
+  const logprobs = decodeLogprobs(body)
+  if (logprobs !== undefined) task.topLogprobs = logprobs
+}
