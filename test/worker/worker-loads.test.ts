@@ -148,6 +148,12 @@ describe('a load', () => {
     expect(existsSync(join(root, 'touched'))).toBe(false)
   })
 
+  it('needs no disk: where no record can be written (full, read-only) it failed with ENOSPC (BR-25)', async () => {
+    const model = await load(createWorkerEngine({ recordsDirectory: '/dev/null/records' }))
+    expect((await collect(model, { parts: 1 })).text).toBe('0 ')
+    await model.unload()
+  })
+
   it('keeps our secrets out of the worker', async () => {
     process.env['MODELYARD_TEST_TOKEN'] = 'secret'
     process.env['NODE_OPTIONS_SEEN'] = 'x'

@@ -116,6 +116,10 @@ export class WorkerProcess {
     const { identity, nonce } = this.#child
     if (recordsDirectory === undefined || identity === undefined || !this.#alive) return
     const record = { ...identity, nonce, model: this.#model, startedAt: clock.wallTime() }
-    this.#removeRecord = recordWorker(recordsDirectory, record)
+    try {
+      this.#removeRecord = recordWorker(recordsDirectory, record)
+    } catch {
+      // A full or read-only disk stops no model (BR-25): this worker still ends with us, by its closed input and our death (R15).
+    }
   }
 }
