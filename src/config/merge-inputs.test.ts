@@ -22,6 +22,14 @@ describe('mergeInputs', () => {
     expect(mergeInputs(null, { server: {} })).toEqual({ server: {} })
   })
 
+  it('does not let an empty map hide what should have been one', () => {
+    expect(mergeInputs({ models: ['a'], server: 'b' }, { models: {}, server: { port: undefined } })).toEqual({
+      models: ['a'],
+      server: 'b',
+    })
+    expect(mergeInputs({ models: null }, { models: {} })).toEqual({ models: {} })
+  })
+
   it('changes none of its inputs', () => {
     const file = { server: { port: 1 } }
     mergeInputs(file, { server: { port: 2 } })

@@ -10,8 +10,14 @@ export function mergeInputs(first: unknown, ...others: readonly object[]): unkno
 }
 
 function mergeTwo(under: unknown, over: unknown): unknown {
-  if (!isPlain(over) || !isPlain(under)) return over
+  if (!isPlain(over) || !isPlain(under))
+    return saysNothing(over) && under !== undefined && under !== null ? under : over
   const names = Object.keys(over).filter((name) => over[name] !== undefined)
   const merged = names.map((name): [string, unknown] => [name, mergeTwo(under[name], over[name])])
   return { ...under, ...Object.fromEntries(merged) }
+}
+
+/** An empty map adds nothing, and so hides nothing: what is no map under it stays for the check to refuse. */
+function saysNothing(over: unknown): boolean {
+  return isPlain(over) && Object.values(over).every((value) => value === undefined)
 }
