@@ -1,6 +1,5 @@
 import type { SerializedError } from '../base/errors.ts'
 import type { HostReading, MemoryDomain } from '../host/memory.ts'
-import { totalOf } from './policy/budget.ts'
 import { largestContext } from './policy/largest-context.ts'
 import { hostShort } from './policy/refusals.ts'
 import { demandFor, findRoom, movable, type Room } from './policy/room.ts'
@@ -66,7 +65,7 @@ function outcomeOf(
 
 function described(step: Step, instance: Instance): LoadForecast['evicts'][number] {
   const idleFor = step.at - instance.usedAt
-  return { instance: instance.id, bytes: totalOf(instance), idleFor, reason: reasonOf(step, instance) }
+  return { instance: instance.id, bytes: instance.total, idleFor, reason: reasonOf(step, instance) }
 }
 
 function reasonOf(step: Step, instance: Instance): string {

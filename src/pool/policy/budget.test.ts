@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { MeasuredFootprint } from '../../host/memory.ts'
 import { poolModelOf } from '../simulation/simulated-model.ts'
 import { newWorld, sized } from '../simulation/scenario.ts'
-import { fits, isLarge, largeModels, ledger, promiseOf } from './budget.ts'
-import type { Holder } from './state.ts'
+import { bookingOf, fits, isLarge, largeModels, ledger, promiseOf } from './budget.ts'
+import type { Charges, Holder } from './state.ts'
 import { ROOMY } from '../simulation/scenario.ts'
 
 const terms = (
@@ -13,7 +14,17 @@ const terms = (
 })
 
 function holder(model: string, bytes: number, more: Partial<Holder> = {}): Holder {
-  return { model, promise: { ram: bytes }, sharedWeights: undefined, measured: undefined, ...more }
+  return booked(model, { ram: bytes }, undefined, more)
+}
+
+function booked(
+  model: string,
+  promise: Charges,
+  measured: MeasuredFootprint | undefined,
+  more: Partial<Holder> = {},
+): Holder {
+  const { sharedWeights } = more
+  return { model, sharedWeights, ...bookingOf(promise, measured, sharedWeights), ...more }
 }
 
 describe('the promise of a plan (R4)', () => {
@@ -55,12 +66,12 @@ describe('the ledger (R4)', () => {
   })
 
   it('books the larger of promise and measurement', () => {
-    expect(ledger([holder('a', 10, { measured: { ram: { private: 30, shared: 7 } } })])).toEqual({ ram: 37 })
-    expect(ledger([holder('a', 10, { measured: { ram: { private: 3, shared: 0 } } })])).toEqual({ ram: 10 })
+    expect(ledger([booked('a', { ram: 10 }, { ram: { private: 30, shared: 7 } })])).toEqual({ ram: 37 })
+    expect(ledger([booked('a', { ram: 10 }, { ram: { private: 3, shared: 0 } })])).toEqual({ ram: 10 })
   })
 
   it('does not book shared pages twice where the shared weights are known', () => {
-    const one = holder('a', 10, { sharedWeights: shared, measured: { ram: { private: 12, shared: 48 } } })
+    const one = booked('a', { ram: 10 }, { ram: { private: 12, shared: 48 } }, { sharedWeights: shared })
     expect(ledger([one])).toEqual({ ram: 62 })
   })
 
@@ -71,7 +82,7 @@ describe('the ledger (R4)', () => {
   })
 
   it('lets nothing into a domain without a limit', () => {
-    const demand = { ...holder('a', 1, { promise: { 'gpu:0': 1 } }), force: false }
+    const demand = { ...booked('a', { 'gpu:0': 1 }, undefined), force: false }
     expect(fits(ledger, [], demand, ROOMY)).toBe(false)
   })
 })

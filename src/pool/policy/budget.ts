@@ -1,7 +1,8 @@
-import type { LoadPlan } from '../../engines/engine.ts'
+import type { LoadPlan, SharedWeights } from '../../engines/engine.ts'
 import { footprintTotal, type MeasuredFootprint, type MemoryDomain } from '../../host/memory.ts'
 import type { PoolLimits } from '../limits.ts'
-import type { Charges, Holder } from './state.ts'
+import type { PoolModel } from '../pool-model.ts'
+import type { Charge, Charges, Holder } from './state.ts'
 
 /** The domains of a record of bytes. */
 export function domainsOf(charges: Partial<Record<MemoryDomain, unknown>>): MemoryDomain[] {
@@ -40,32 +41,49 @@ function measuredPrivate(seen: { private: number; shared: number }, hasShared: b
   return hasShared ? seen.private : seen.private + seen.shared
 }
 
-/** M12: the larger of promise and measurement. */
-export function privateCharge(holder: Holder, domain: MemoryDomain): number {
-  const promised = holder.promise[domain] ?? 0
-  const seen = holder.measured?.[domain]
-  if (seen === undefined) return promised
-  return Math.max(promised, measuredPrivate(seen, holder.sharedWeights?.domain === domain))
+/** What a holder is charged for: the larger of promise and measurement, domain by domain (M12). */
+export function bookingOf(
+  promise: Charges,
+  measured: MeasuredFootprint | undefined,
+  sharedWeights: SharedWeights | undefined,
+): Pick<Holder, 'charges' | 'total'> {
+  const charges: Charge[] = []
+  let total = sharedWeights?.bytes ?? 0
+  for (const domain of new Set([...domainsOf(promise), ...domainsOf(measured ?? {})])) {
+    const seen = measured?.[domain]
+    const real = seen === undefined ? 0 : measuredPrivate(seen, sharedWeights?.domain === domain)
+    const bytes = Math.max(promise[domain] ?? 0, real)
+    charges.push({ domain, bytes })
+    total += bytes
+  }
+  return { charges, total }
 }
 
-/** All domains a holder charges privately. */
-export function chargedDomains(holder: Holder): MemoryDomain[] {
-  const domains = domainsOf(holder.promise)
-  if (holder.measured === undefined) return domains
-  return [...new Set([...domains, ...domainsOf(holder.measured)])]
+/** What a copy of the model would be promised, and charged. */
+export function needsOf(
+  { id, plan }: PoolModel,
+  learned: MeasuredFootprint | undefined,
+): { promise: Charges; needs: Holder } {
+  const promise = promiseOf(plan, learned)
+  const { sharedWeights } = plan
+  return { promise, needs: { model: id, sharedWeights, ...bookingOf(promise, undefined, sharedWeights) } }
+}
+
+/** Private bytes a holder is charged in a domain. */
+export function privateCharge(holder: Holder, domain: MemoryDomain): number {
+  for (const charge of holder.charges) if (charge.domain === domain) return charge.bytes
+  return 0
 }
 
 /** R4: bytes per domain of all holders together; mapped weights once per key. */
 export function ledger(holders: readonly Holder[]): Charges {
   const sum: Charges = {}
-  const shared = new Map<string, number>()
-  for (const holder of holders) {
-    for (const domain of chargedDomains(holder)) {
-      sum[domain] = (sum[domain] ?? 0) + privateCharge(holder, domain)
-    }
-    const { sharedWeights } = holder
+  let shared: Map<string, number> | undefined
+  for (const { charges, sharedWeights } of holders) {
+    for (const { domain, bytes } of charges) sum[domain] = (sum[domain] ?? 0) + bytes
     if (sharedWeights === undefined) continue
     const { key, domain, bytes } = sharedWeights
+    shared ??= new Map()
     const more = bytes - (shared.get(key) ?? 0)
     if (more <= 0) continue
     shared.set(key, bytes)
@@ -79,11 +97,6 @@ export function sumOf(charges: Charges): number {
   let sum = 0
   for (const domain of domainsOf(charges)) sum += charges[domain] ?? 0
   return sum
-}
-
-/** Bytes a holder needs alone, over all domains. */
-export function totalOf(holder: Holder): number {
-  return sumOf(ledger([holder]))
 }
 
 export function limitOf(limits: PoolLimits, domain: MemoryDomain, force: boolean): number {
@@ -108,7 +121,7 @@ export function overrun(
 
 /** M6: small models are not counted, their bytes are. */
 export function isLarge(holder: Holder, limits: PoolLimits): boolean {
-  return totalOf(holder) >= limits.smallModel
+  return holder.total >= limits.smallModel
 }
 
 /** Ids of the large models among the holders, each once. */
@@ -128,5 +141,6 @@ export function fits(
 ): boolean {
   const all = [...holders, demand]
   if (overrun(ledgerOf(all), limits, demand.force) !== undefined) return false
-  return !isLarge(demand, limits) || largeModels(all, limits).length <= limits.maxLargeModels
+  if (all.length <= limits.maxLargeModels || !isLarge(demand, limits)) return true
+  return largeModels(all, limits).length <= limits.maxLargeModels
 }

@@ -1,5 +1,5 @@
 import type { MeasuredFootprint } from '../../host/memory.ts'
-import { domainsOf, totalOf } from './budget.ts'
+import { bookingOf, domainsOf, needsOf } from './budget.ts'
 import { noteCrash, noteFailedLoad } from './failure.ts'
 import { beginUnload, cutLeases, noteExit } from './leave.ts'
 import type { EventOf } from './messages.ts'
@@ -8,7 +8,6 @@ import { loadPatience } from './start-load.ts'
 import type { Instance } from './state.ts'
 import {
   announce,
-  changeInstance,
   changeModel,
   command,
   findInstance,
@@ -59,7 +58,7 @@ export function loadFailed(step: Step, event: EventOf<'load-failed'>): void {
   if (instance === undefined) return
   removeInstance(step, instance.id)
   reviewBudget(step)
-  if (instance.state === 'unloading') return announceGone(step, instance, totalOf(instance))
+  if (instance.state === 'unloading') return announceGone(step, instance, instance.total)
   noteFailedLoad(step, instance, event.error, event.failure, event.logTail)
 }
 
@@ -73,6 +72,7 @@ export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): 
     readyAt: step.at,
     usedAt: step.at, // F13: a fresh instance is not stale
     measured: event.measured,
+    ...bookingOf(instance.promise, event.measured, instance.sharedWeights),
     deadline: undefined,
     coming: undefined,
   }
@@ -97,9 +97,12 @@ export function warmUpFailed(step: Step, event: EventOf<'warm-up-failed'>): void
 
 /** M12: what was seen counts from now on, if it is more than was promised. */
 export function instanceMeasured(step: Step, event: EventOf<'instance-measured'>): void {
-  const measured = changeInstance(step, event.instance, { measured: event.measured })
-  if (measured === undefined) return
-  learn(step, measured)
+  const instance = findInstance(step.state, event.instance)
+  if (instance === undefined) return
+  const { measured } = event
+  const booking = bookingOf(instance.promise, measured, instance.sharedWeights)
+  setInstance(step, { ...instance, measured, ...booking })
+  learn(step, { ...instance, measured })
   reviewBudget(step)
 }
 
@@ -108,7 +111,8 @@ function learn(step: Step, instance: Instance): void {
   const model = step.state.models.get(instance.model)
   if (instance.measured === undefined || model?.model.plan.key !== instance.plan.key) return
   const learned = larger(model.learned, instance.measured)
-  if (learned !== model.learned) changeModel(step, instance.model, { learned })
+  if (learned === model.learned) return
+  changeModel(step, instance.model, { learned, ...needsOf(model.model, learned) })
 }
 
 function larger(known: MeasuredFootprint | undefined, seen: MeasuredFootprint): MeasuredFootprint {

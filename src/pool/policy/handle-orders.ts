@@ -1,3 +1,4 @@
+import { needsOf } from './budget.ts'
 import { cutLeases, drain, leavingReason } from './leave.ts'
 import { reviewBudget } from './handle-loads.ts'
 import type { EventOf } from './messages.ts'
@@ -12,7 +13,9 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
   const known = step.state.models.get(model.id)
   const samePlan = known?.model.plan.key === model.plan.key
   const state: ModelState =
-    samePlan && known !== undefined ? { ...known, model } : { ...freshModel(known), model, learned }
+    samePlan && known !== undefined
+      ? { ...known, model }
+      : { ...freshModel(known), model, learned, ...needsOf(model, learned) }
   const models = new Map(step.state.models).set(model.id, state)
   const minimums = [
     ...step.state.minimums.filter((id) => id !== model.id),
@@ -29,7 +32,9 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
 }
 
 /** What is told of a model starts anew with another plan, the counts go on. */
-function freshModel(known: ModelState | undefined): Omit<ModelState, 'model' | 'learned'> {
+function freshModel(
+  known: ModelState | undefined,
+): Omit<ModelState, 'model' | 'learned' | 'promise' | 'needs'> {
   return {
     failures: 0,
     failedAt: 0,

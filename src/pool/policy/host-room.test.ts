@@ -4,7 +4,12 @@ import { shortage } from './host-room.ts'
 import { emptyState, type Holder } from './state.ts'
 import { ROOMY } from '../simulation/scenario.ts'
 
-const demand: Holder = { model: 'm', promise: { ram: 40 }, sharedWeights: undefined, measured: undefined }
+const demand: Holder = {
+  model: 'm',
+  charges: [{ domain: 'ram', bytes: 40 }],
+  sharedWeights: undefined,
+  total: 40,
+}
 
 describe('a look at the host before a load (R5, M8)', () => {
   const state = emptyState({ ...ROOMY, headroom: 10 })

@@ -1,5 +1,5 @@
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
-import { chargedDomains, privateCharge } from './budget.ts'
+import { privateCharge } from './budget.ts'
 import type { Holder, Instance, PoolState } from './state.ts'
 import type { Shortage } from './step.ts'
 
@@ -8,16 +8,23 @@ function isCommitted(instance: Instance): boolean {
   return instance.state === 'loading' || (instance.state === 'warming' && instance.measured === undefined)
 }
 
-/** What this holder will still take from (or give back to) the host in a domain, its mapped weights included unless someone else keeps them in memory. */
+/** What this holder will still take from the host in a domain, its mapped weights included unless someone else keeps them in memory. */
 function hostBytes(holder: Holder, domain: MemoryDomain, others: readonly Holder[]): number {
   const shared = holder.sharedWeights
   const alone = shared?.domain === domain && !others.some((other) => other.sharedWeights?.key === shared.key)
-  return realPrivate(holder, domain) + (alone ? shared.bytes : 0)
+  return privateCharge(holder, domain) + (alone ? shared.bytes : 0)
 }
 
-/** What was measured is what comes back; a promise is all there is before. */
-function realPrivate(holder: Holder, domain: MemoryDomain): number {
-  return holder.measured?.[domain]?.private ?? privateCharge(holder, domain)
+/**
+ * What comes back for certain when these go: what was measured of them, or promised before. Mapped weights are not counted: the system
+ * takes file pages for available already.
+ */
+function givenBack(leaving: readonly Instance[], domain: MemoryDomain): number {
+  let sum = 0
+  for (const instance of leaving) {
+    sum += instance.measured?.[domain]?.private ?? privateCharge(instance, domain)
+  }
+  return sum
 }
 
 function sumOf(holders: readonly Holder[], domain: MemoryDomain, others: readonly Holder[]): number {
@@ -48,17 +55,18 @@ export function shortage(
   const stay = state.instances.filter(
     (instance) => !leaving.includes(instance) && instance.state !== 'unloading',
   )
-  for (const domain of new Set([...chargedDomains(demand), ...sharedDomain(demand)])) {
+  for (const domain of domainsOfHolder(demand)) {
     const needed = neededOf(state, demand, domain, stay)
     if (needed === 0) continue
     const read = reading[domain]
     if (read === undefined) return { domain, needed, available: undefined }
-    const available = read.available + sumOf(leaving, domain, stay)
+    const available = read.available + givenBack(leaving, domain)
     if (available < needed) return { domain, needed, available }
   }
   return undefined
 }
 
-function sharedDomain(holder: Holder): MemoryDomain[] {
-  return holder.sharedWeights === undefined ? [] : [holder.sharedWeights.domain]
+function domainsOfHolder({ charges, sharedWeights }: Holder): Set<MemoryDomain> {
+  const domains = new Set(charges.map(({ domain }) => domain))
+  return sharedWeights === undefined ? domains : domains.add(sharedWeights.domain)
 }

@@ -1,4 +1,3 @@
-import { totalOf } from './budget.ts'
 import { evict } from './leave.ts'
 import { hostShort } from './refusals.ts'
 import { findRoom, inTheWay, isReturning, movable } from './room.ts'
@@ -51,7 +50,7 @@ function makeVictims(
   ticket: Ticket,
   victims: readonly Instance[],
 ): Attempt {
-  const frees = victims.reduce((sum, victim) => sum + totalOf(victim), 0)
+  const frees = victims.reduce((sum, victim) => sum + victim.total, 0)
   for (const victim of victims) evict(step, victim, demand)
   turn.reserved.push(demand)
   return waits(turn, ticket, { kind: 'evicting', victims: victims.map(({ id }) => id), frees })

@@ -4,7 +4,7 @@ import { Violation } from '../simulation/violation.ts'
 import { playHistory } from '../simulation/play-history.ts'
 import { HISTORIES } from '../simulation/random-histories.ts'
 import { decide, type Decision } from './decide.ts'
-import { ledger } from './budget.ts'
+import { bookingOf, ledger } from './budget.ts'
 import type { PoolEvent } from './messages.ts'
 import { RULES } from './rules.ts'
 import type { Holder, Instance, PoolState } from './state.ts'
@@ -41,6 +41,12 @@ const only =
   (states: readonly Instance['state'][]) =>
   (holders: readonly Holder[]): ReturnType<typeof ledger> =>
     ledger(holders.filter((holder) => !('state' in holder) || states.includes((holder as Instance).state)))
+
+/** Only what was promised, whatever was measured since. */
+function asPromised(holder: Holder): Holder {
+  if (!('promise' in holder)) return holder
+  return { ...holder, ...bookingOf((holder as Instance).promise, undefined, holder.sharedWeights) }
+}
 
 const noSharing = (holder: Holder): Holder => ({ ...holder, sharedWeights: undefined })
 
@@ -156,7 +162,7 @@ const MUTANTS: [fault: string, mutant: Decide, rules: string[]][] = [
   ],
   [
     'R4: measurements do not count',
-    withRules({ ledger: (holders) => ledger(holders.map((one) => ({ ...one, measured: undefined }))) }),
+    withRules({ ledger: (holders) => ledger(holders.map(asPromised)) }),
     ['R4', 'F19'],
   ],
   ['R5: the machine is not looked at', withRules({ shortage: () => undefined }), ['R5', 'F19']],

@@ -1,6 +1,5 @@
 import { formatBytes } from '../../base/bytes.ts'
 import type { HostReading } from '../../host/memory.ts'
-import { totalOf } from './budget.ts'
 import { evictable, isSoftlyPinned } from './evict.ts'
 import { isReturning } from './room.ts'
 import { beginUnload } from './leave.ts'
@@ -36,7 +35,7 @@ function giveBack(step: Step, reading: HostReading): void {
   for (const victim of victims) {
     const evictions = (step.state.models.get(victim.model)?.evictions ?? 0) + 1
     changeModel(step, victim.model, { evictions })
-    beginUnload(step, victim, 'evicted', `${why}; frees ${formatBytes(totalOf(victim))}`)
+    beginUnload(step, victim, 'evicted', `${why}; frees ${formatBytes(victim.total)}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { MemoryDomain } from '../../host/memory.ts'
-import { domainsOf, fits, isLarge, largeModels, limitOf, promiseOf } from './budget.ts'
+import { domainsOf, fits, isLarge, largeModels, limitOf } from './budget.ts'
 import { evictable, isSoftlyPinned } from './evict.ts'
 import type { Holder, Instance, ModelState, Ticket } from './state.ts'
 import type { Demand, Shortage, Step, Turn } from './step.ts'
@@ -18,15 +18,8 @@ export type Room =
   | { readonly kind: 'host-short'; readonly shortage: Shortage }
 
 export function demandFor(model: ModelState, ticket: Ticket | undefined): Demand {
-  const { plan } = model.model
-  return {
-    model: model.model.id,
-    promise: promiseOf(plan, model.learned),
-    sharedWeights: plan.sharedWeights,
-    measured: undefined,
-    ticket,
-    force: ticket?.force ?? false,
-  }
+  const { model: id, charges, sharedWeights, total } = model.needs
+  return { model: id, charges, sharedWeights, total, ticket, force: ticket?.force ?? false }
 }
 
 /** Bytes that will come back by themselves; stuck unloads are not counted on. */

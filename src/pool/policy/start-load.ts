@@ -1,5 +1,4 @@
 import { formatBytes } from '../../base/bytes.ts'
-import { totalOf } from './budget.ts'
 import type { Instance, ModelState, Slot } from './state.ts'
 import { announce, changeModel, command, type Demand, type Step } from './step.ts'
 
@@ -20,7 +19,7 @@ export function startLoad(step: Step, model: ModelState, demand: Demand, reason:
   step.state.instances = [...step.state.instances, instance]
   changeModel(step, id, { loads: model.loads + 1, shortSince: undefined })
   command(step, { type: 'start-load', instance: instance.id, plan })
-  const bytes = totalOf(demand)
+  const bytes = demand.total
   const words = `${reason}; ${formatBytes(bytes)} for ${plan.slots} × ${plan.contextSize} tokens`
   announce(step, 'load-started', { model: id, instance: instance.id, bytes, reason: words })
 }
@@ -32,7 +31,9 @@ function newInstance(step: Step, model: ModelState, demand: Demand, id: string):
     id,
     model: model.model.id,
     plan,
-    promise: demand.promise,
+    promise: model.promise,
+    charges: demand.charges,
+    total: demand.total,
     sharedWeights: demand.sharedWeights,
     measured: undefined,
     state: 'loading',

@@ -9,14 +9,20 @@ import type { Wait } from './wait.ts'
 /** Bytes per domain; domains that are absent hold none. */
 export type Charges = Partial<Record<MemoryDomain, number>>
 
+export interface Charge {
+  readonly domain: MemoryDomain
+  readonly bytes: number
+}
+
 /** Whatever charges memory: an instance, or a load that is asked for. */
 export interface Holder {
   readonly model: string
-  /** Private bytes promised per domain: the estimate, corrected by what was measured before (R4). */
-  readonly promise: Charges
+  /** Private bytes booked, per domain: the larger of promise and measurement (M12). */
+  readonly charges: readonly Charge[]
   /** Mapped weights, booked once per key for all who share them. */
   readonly sharedWeights: SharedWeights | undefined
-  readonly measured: MeasuredFootprint | undefined
+  /** All bytes it would hold if it were alone. */
+  readonly total: number
 }
 
 /** A lease as the policy sees it. */
@@ -71,6 +77,9 @@ export interface Instance extends Holder {
   /** `model#number`; numbers are never used twice (F18). */
   readonly id: string
   readonly plan: LoadPlan
+  /** Private bytes promised per domain: the estimate, corrected by what was measured before (R4). */
+  readonly promise: Charges
+  readonly measured: MeasuredFootprint | undefined
   readonly state: InstanceState
   readonly slots: readonly Slot[]
   /** Slots that are leased. Busy is `leases > 0`. */
@@ -126,6 +135,9 @@ export interface ModelState {
   readonly model: PoolModel
   /** Most ever measured for this plan (R4). */
   readonly learned: MeasuredFootprint | undefined
+  /** What a copy would be promised, and what it would be charged. */
+  readonly promise: Charges
+  readonly needs: Holder
   /** Failures in a row, for the backoff (R11). */
   readonly failures: number
   /** When the last of them happened. */

@@ -1,5 +1,5 @@
 import { formatBytes } from '../../base/bytes.ts'
-import { isLarge, largeModels, limitOf, overrun, totalOf } from './budget.ts'
+import { isLarge, largeModels, limitOf, overrun } from './budget.ts'
 import { evictable, isSoftlyPinned } from './evict.ts'
 import { beginUnload } from './leave.ts'
 import { isReturning } from './room.ts'
@@ -54,5 +54,5 @@ function dismiss(step: Step, victim: Instance): void {
     over === undefined
       ? `more than ${step.state.limits.maxLargeModels} large models are in memory`
       : `${over.domain} holds ${formatBytes(over.booked)} and may hold ${formatBytes(limitOf(step.state.limits, over.domain, isForced(step.state)))}`
-  beginUnload(step, victim, 'evicted', `${why}; frees ${formatBytes(totalOf(victim))}`)
+  beginUnload(step, victim, 'evicted', `${why}; frees ${formatBytes(victim.total)}`)
 }

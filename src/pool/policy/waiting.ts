@@ -1,4 +1,3 @@
-import { totalOf } from './budget.ts'
 import { crowd, movable, tightest } from './room.ts'
 import type { Instance, Ticket } from './state.ts'
 import type { Demand, Step, Turn } from './step.ts'
@@ -34,7 +33,7 @@ export function loadWait(load: Instance): Wait {
 
 /** R8: the instances whose bytes, or whose place, must be seen back first. */
 export function leavingWait(instances: readonly Instance[]): Wait {
-  const bytes = instances.reduce((sum, instance) => sum + totalOf(instance), 0)
+  const bytes = instances.reduce((sum, instance) => sum + instance.total, 0)
   return { kind: 'leaving', instances: instances.map(({ id }) => id), bytes }
 }
 
