@@ -10,6 +10,8 @@ const MOST_REMEMBERED = 256
 export class CrashRecord {
   readonly #crashes = new Map<string, number>()
   readonly #active = new Map<string, number>()
+  /** Dead instances that several runs had: the last of them to hear of the death is as innocent as the first. */
+  readonly #shared = new Set<string>()
 
   runStarted(instance: string): void {
     this.#active.set(instance, (this.#active.get(instance) ?? 0) + 1)
@@ -17,13 +19,18 @@ export class CrashRecord {
 
   runEnded(instance: string): void {
     const left = (this.#active.get(instance) ?? 1) - 1
-    if (left <= 0) this.#active.delete(instance)
-    else this.#active.set(instance, left)
+    if (left > 0) {
+      this.#active.set(instance, left)
+      return
+    }
+    this.#active.delete(instance)
+    this.#shared.delete(instance)
   }
 
   /** Call before {@link runEnded}. */
   workerDied(instance: string, model: string, task: Task): void {
-    if ((this.#active.get(instance) ?? 0) > 1) return
+    if ((this.#active.get(instance) ?? 0) > 1) this.#shared.add(instance)
+    if (this.#shared.has(instance)) return
     const key = this.#key(model, task)
     const count = (this.#crashes.get(key) ?? 0) + 1
     this.#crashes.delete(key)
