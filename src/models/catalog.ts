@@ -41,8 +41,9 @@ export const CATALOG: Readonly<Record<string, CatalogEntry>> = {
         },
       },
     ],
-    // The template's own default text makes this model answer wrongly, and so does llama.cpp's temperature of 0.8: these are the model card's.
-    spec: { context: 4096, system: '', defaults: { temperature: 0.2, topP: 0.9 } },
+    // The template's own default text makes this model answer wrongly, and so does llama.cpp's temperature of 0.8: these are the model card's. So
+    // small a model can also repeat itself until the context is full: an answer that asks for no length ends before.
+    spec: { context: 4096, system: '', defaults: { temperature: 0.2, topP: 0.9, maxTokens: 1024 } },
   },
   minilm: {
     description: 'all-MiniLM-L6-v2, sentence embeddings of 384 numbers (English, Apache-2.0, ~25 MB)',

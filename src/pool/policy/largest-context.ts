@@ -1,17 +1,16 @@
 import type { LoadPlan } from '../../engines/engine.ts'
 import type { MemoryDomain } from '../../host/memory.ts'
 import { domainsOf, limitOf } from './budget.ts'
-import { isProtected } from './room.ts'
+import { booksOf } from './books.ts'
 import type { Instance } from './state.ts'
 import type { Demand, Step } from './step.ts'
 
 const GRANULE = 256
 
 /** Instances that never go for this demand. */
-export function protectedFrom(step: Step, demand: Demand): Instance[] {
-  return step.state.instances.filter(
-    (instance) => instance.model !== demand.model && isProtected(step, instance),
-  )
+export function protectedFrom(step: Step, demand: Demand): readonly Instance[] {
+  const { protected: stay } = booksOf(step)
+  return stay.length === 0 ? stay : stay.filter(({ model }) => model !== demand.model)
 }
 
 /**
@@ -27,7 +26,12 @@ export function largestContext(step: Step, demand: Demand, plan: LoadPlan): numb
     }),
   )
   const rounded = Math.floor(most / GRANULE) * GRANULE
-  return rounded >= GRANULE ? Math.min(rounded, plan.contextSize) : null
+  return rounded >= GRANULE ? Math.min(rounded, trainedFor(plan)) : null
+}
+
+/** More than the model was trained for is of no use, whatever would fit. */
+function trainedFor({ contextSize, facts }: LoadPlan): number {
+  return Math.max(contextSize, facts.gguf?.contextLength ?? 0)
 }
 
 function needIn(step: Step, demand: Demand, domain: MemoryDomain): number {
@@ -36,8 +40,8 @@ function needIn(step: Step, demand: Demand, domain: MemoryDomain): number {
 
 function contextWithin(plan: LoadPlan, domain: MemoryDomain, room: number, need: number): number {
   const terms = plan.footprint[domain]
-  if (terms === undefined || room >= need) return Number.MAX_SAFE_INTEGER
-  if (terms.context === 0) return 0
+  if (terms === undefined) return Number.MAX_SAFE_INTEGER
+  if (terms.context === 0) return room >= need ? Number.MAX_SAFE_INTEGER : 0
   const rest = Math.max(0, need - terms.context)
   return Math.floor(((room - rest) / terms.context) * plan.contextSize)
 }
