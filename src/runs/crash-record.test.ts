@@ -8,7 +8,7 @@ function ask(content: string): ChatTask {
 
 /** A worker that dies under these requests, which hear of it one after the other. */
 function die(record: CrashRecord, instance: string, tasks: ChatTask[]): void {
-  for (const _ of tasks) record.runStarted(instance)
+  tasks.forEach(() => record.runStarted(instance))
   for (const task of tasks) {
     record.workerDied(instance, 'm', task)
     record.runEnded(instance)
