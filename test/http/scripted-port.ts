@@ -1,6 +1,6 @@
 import { ModelyardError } from '../../src/base/errors.ts'
 import { nearestNames } from '../../src/base/nearest.ts'
-import type { ModelListing, YardPort } from '../../src/dialects/yard-port.ts'
+import type { ModelCollection, ModelListing, YardPort } from '../../src/dialects/yard-port.ts'
 import type { EngineCapabilities } from '../../src/engines/engine.ts'
 import { unsupportedFeature } from '../../src/runs/unsupported-feature.ts'
 import type { Run, RunInfo, RunRequest } from '../../src/runs/run.ts'
@@ -47,6 +47,7 @@ export interface ScriptedPortOptions {
   models?: Partial<ModelListing>[]
   script?: Script
   result?: Result | ((request: RunRequest) => Result)
+  collection?: ModelCollection
 }
 
 /** A YardPort that answers from a script and remembers what it was asked. */
@@ -60,8 +61,10 @@ export class ScriptedPort implements YardPort {
   script: Script
   result: Result | ((request: RunRequest) => Result)
   readonly models: ModelListing[]
+  readonly collection?: ModelCollection
 
-  constructor({ models = [{}], script, result = RESULT }: ScriptedPortOptions = {}) {
+  constructor({ models = [{}], script, result = RESULT, collection }: ScriptedPortOptions = {}) {
+    if (collection !== undefined) this.collection = collection
     this.models = models.map((model) => ({
       id: 'model-a',
       aliases: ['alias-a'],
