@@ -104,6 +104,17 @@ describe('BR-07: a context of 128 tokens', () => {
     expect((failure as Error).message).toMatch(new RegExp(`maximum context length is 128 .* ${tokens}`))
   })
 
+  it('refuses 40 MB of text before cutting it into tokens, which would silence the worker for a minute', async () => {
+    const text = 'ab '.repeat(14_000_000)
+    const began = performance.now()
+    for (const task of [completion(text), chat(text)]) {
+      const failure = await ask(model, task).catch((error: unknown) => error)
+      expect(failure).toMatchObject({ code: 'context_length_exceeded', details: { contextSize: 128 } })
+      expect((failure as Error).message).toMatch(/maximum context length is 128 .* at least \d{6}/)
+    }
+    expect(performance.now() - began).toBeLessThan(5000)
+  })
+
   it('answers a prompt of 127 tokens with the one token that is left', async () => {
     const { result } = await ask(model, completion(prompt(127)))
     expect(result.finishReason).toBe('length')

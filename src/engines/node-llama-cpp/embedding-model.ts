@@ -9,8 +9,12 @@ import type { ModelLifetime } from './model-lifetime.ts'
 import { ownMemory } from './own-memory.ts'
 import { PartChannel } from './part-channel.ts'
 import { fitted } from './unit-vector.ts'
+import { requireTextWithin } from './prompt.ts'
 import type { Vocabulary } from './vocabulary.ts'
 import { WorkQueue } from './work-queue.ts'
+
+/** Characters from which a text is judged before it is cut into tokens: some tokenizers drop spaces, so that shorter ones may still fit. */
+const LONG_TEXT = 1_000_000
 
 export interface EmbeddingModelParts {
   plan: LoadPlan
@@ -93,6 +97,7 @@ export class EmbeddingModel implements LoadedModel {
     requireDimensions(task.dimensions, model.embeddingVectorSize)
     return task.inputs.map((input, index) => {
       if (typeof input !== 'string') vocabulary.requireTokens(input, `input[${index}]`)
+      else if (input.length > LONG_TEXT) requireTextWithin(plan.contextSize, vocabulary, [input])
       const tokens = vocabulary.withBorders(
         typeof input === 'string' ? vocabulary.tokenizeText(input) : input,
       )

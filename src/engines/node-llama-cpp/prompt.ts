@@ -1,6 +1,7 @@
 import { ModelyardError } from '../../base/errors.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
+import { contentText } from '../../tasks/message.ts'
 import type { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -23,12 +24,15 @@ export interface PromptMaker {
 
 /** @throws ModelyardError `invalid_request`, `unsupported` */
 export function promptOf(task: ChatTask | CompletionTask, maker: PromptMaker): Prompt {
-  return task.kind === 'chat' ? chatPrompt(task, maker) : completionPrompt(task, maker.vocabulary)
+  return task.kind === 'chat' ? chatPrompt(task, maker) : completionPrompt(task, maker)
 }
 
 function chatPrompt(task: ChatTask, { plan, vocabulary, template }: PromptMaker): Prompt {
   const { messages, tools, toolChoice, reasoning, templateOptions } = task
   const { system } = plan.spec
+  // Templates shorten what assistants said (their reasoning), never the others.
+  const texts = messages.filter(({ role }) => role !== 'assistant').map(({ content }) => contentText(content))
+  requireTextWithin(plan.contextSize, vocabulary, texts)
   const pieces = template.render({
     messages,
     ...(tools !== undefined && toolChoice !== 'none' && { tools }),
@@ -36,6 +40,7 @@ function chatPrompt(task: ChatTask, { plan, vocabulary, template }: PromptMaker)
     ...(reasoning !== undefined && { reasoning }),
     ...(templateOptions !== undefined && { templateOptions }),
   })
+  requireTextWithin(plan.contextSize, vocabulary, pieces)
   return { tokens: vocabulary.tokenizePrompt(pieces), stops: template.stops }
 }
 
@@ -43,7 +48,7 @@ function chatPrompt(task: ChatTask, { plan, vocabulary, template }: PromptMaker)
  * A prompt that its sender rendered himself: control tokens in it are meant as such, as in every other server; only the texts around
  * a gap are nothing but text.
  */
-function completionPrompt(task: CompletionTask, vocabulary: Vocabulary): Prompt {
+function completionPrompt(task: CompletionTask, { plan, vocabulary }: PromptMaker): Prompt {
   const { prompt, suffix, echo = false } = task
   if (typeof prompt !== 'string') {
     vocabulary.requireTokens(prompt, 'prompt')
@@ -51,6 +56,7 @@ function completionPrompt(task: CompletionTask, vocabulary: Vocabulary): Prompt 
     const text = Buffer.concat(prompt.map((token) => vocabulary.bytesOf(token))).toString('utf8')
     return finished([...prompt], vocabulary, echo ? text : undefined)
   }
+  requireTextWithin(plan.contextSize, vocabulary, [prompt, suffix ?? ''])
   const tokens =
     suffix === undefined ? vocabulary.tokenizePrompt([prompt]) : vocabulary.infillPrompt(prompt, suffix)
   return finished(tokens, vocabulary, echo ? prompt : undefined)
@@ -73,6 +79,26 @@ function finished(tokens: number[], vocabulary: Vocabulary, echo: string | undef
     )
   }
   return { tokens: begun, stops: [], ...(echo !== undefined && { echo }) }
+}
+
+/**
+ * Tokenising blocks the worker, a second for each megabyte or so, and a worker that is silent for long is taken for dead: a text that cannot fit
+ * however it is cut into tokens is refused before. @throws context_length_exceeded with both numbers
+ */
+export function requireTextWithin(
+  contextSize: number,
+  { longestToken }: Vocabulary,
+  texts: readonly string[],
+): void {
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const least = Math.ceil(bytes / longestToken)
+  if (least < contextSize) return
+  const message =
+    `The maximum context length is ${contextSize} tokens, prompt and answer together, but the prompt alone has at least ${least}; ` +
+    'shorten it, or load the model with a larger context.'
+  throw new ModelyardError('context_length_exceeded', message, {
+    details: { promptTokens: least, contextSize },
+  })
 }
 
 /** The prompt must leave room for one token (BR-07). @throws context_length_exceeded with both numbers */

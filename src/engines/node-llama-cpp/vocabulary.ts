@@ -34,6 +34,7 @@ export class Vocabulary {
   readonly #writing: TokenWriting
   readonly #bytes: (Uint8Array | undefined)[] = []
   readonly #control: Set<number>
+  #longest: number | undefined
 
   constructor(model: LlamaModel) {
     this.#model = model
@@ -49,6 +50,12 @@ export class Vocabulary {
 
   get size(): number {
     return this.#tokens.length
+  }
+
+  /** Bytes of the longest token's text, as the file writes it: never less than what it stands for. */
+  get longestToken(): number {
+    this.#longest ??= this.#tokens.reduce((most, text) => Math.max(most, Buffer.byteLength(text)), 1)
+    return this.#longest
   }
 
   get bosText(): string | undefined {
