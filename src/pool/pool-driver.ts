@@ -62,9 +62,9 @@ export class PoolDriver {
     return this.#lastAt
   }
 
-  /** One event after the other; `decide` is never entered twice. */
+  /** One event after the other; `decide` is never entered twice. The fact is the pool's from here on. */
   dispatch(fact: PoolFact): void {
-    this.#events.push({ ...fact, at: this.now() })
+    this.#events.push(Object.assign(fact, { at: this.now() }))
     if (this.#isDeciding) return
     this.#isDeciding = true
     try {

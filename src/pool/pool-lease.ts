@@ -88,7 +88,8 @@ export class PoolLease implements Lease {
     if (this.#isReleased) return
     this.#isReleased = true
     this.#unlisten()
-    this.#onRelease(this, { chain: outcome.fingerprint, untouched: this.#isUntouched })
+    const chain = outcome.fingerprint
+    this.#onRelease(this, { chain, untouched: this.#isUntouched && chain === undefined })
   }
 
   /** The pool takes the slot back: the instance died, or an operator or a stop cut the run. */

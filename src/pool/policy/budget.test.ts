@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import { poolModelOf } from '../simulation/simulated-model.ts'
 import { newWorld, sized } from '../simulation/scenario.ts'
-import { bookingOf, fits, isLarge, largeModels, ledger, promiseOf } from './budget.ts'
+import { bookingOf, isLarge, largeModels, ledger, promiseOf } from './budget.ts'
 import type { Charges, Holder } from './state.ts'
 import { ROOMY } from '../simulation/scenario.ts'
 
@@ -80,11 +80,6 @@ describe('the ledger (R4)', () => {
     expect(largeModels(holders, ROOMY)).toEqual(['a', 'c'])
     expect(isLarge(holder('b', 19), ROOMY)).toBe(false)
   })
-
-  it('lets nothing into a domain without a limit', () => {
-    const demand = { ...booked('a', { 'gpu:0': 1 }, undefined), force: false }
-    expect(fits(ledger, [], demand, ROOMY)).toBe(false)
-  })
 })
 
 describe('the budget (R4, M5)', () => {
@@ -110,6 +105,16 @@ describe('the budget (R4, M5)', () => {
     expect(world.request({ model: 'c', wants: 'instance', force: true }).outcome).toBe('waiting')
     world.run(4000)
     expect(world.state.instances.map(({ model }) => model)).toEqual(['a', 'c'])
+  })
+
+  it('lets nothing into a domain without a limit', () => {
+    const world = newWorld()
+    const footprint = { 'gpu:0': { weights: 1, context: 0, compute: 0, base: 0 } }
+    world.declare({ id: 'm', footprint })
+    expect(world.request({ model: 'm' }).refusedWith).toMatchObject({
+      code: 'model_too_large',
+      details: { domain: 'gpu:0', need: 1, limit: 0 },
+    })
   })
 
   it('never goes above the absolute limit, force or not', () => {

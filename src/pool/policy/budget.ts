@@ -131,16 +131,3 @@ export function largeModels(holders: readonly Holder[], limits: PoolLimits): str
     if (!large.has(holder.model) && isLarge(holder, limits)) large.add(holder.model)
   return [...large]
 }
-
-/** R4: whether the demand fits beside the holders, in bytes and in the count of large models. */
-export function fits(
-  ledgerOf: (holders: readonly Holder[]) => Charges,
-  holders: readonly Holder[],
-  demand: Holder & { readonly force: boolean },
-  limits: PoolLimits,
-): boolean {
-  const all = [...holders, demand]
-  if (overrun(ledgerOf(all), limits, demand.force) !== undefined) return false
-  if (all.length <= limits.maxLargeModels || !isLarge(demand, limits)) return true
-  return largeModels(all, limits).length <= limits.maxLargeModels
-}

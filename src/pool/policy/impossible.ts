@@ -1,4 +1,5 @@
 import type { SerializedError } from '../../base/errors.ts'
+import { fitsOnTop } from './books.ts'
 import { isLarge, largeModels, overrun } from './budget.ts'
 import { largestContext, protectedFrom } from './largest-context.ts'
 import { tooLarge, tooManyLarge } from './refusals.ts'
@@ -8,6 +9,7 @@ import type { Demand, Step } from './step.ts'
 export function impossible(step: Step, demand: Demand): SerializedError | undefined {
   const stay = protectedFrom(step, demand)
   const { limits } = step.state
+  if (stay.length === 0 && fitsOnTop(step, {}, stay, demand)) return undefined
   const over = overrun(step.rules.ledger([...stay, demand]), limits, demand.force)
   const model = step.state.models.get(demand.model)
   if (over !== undefined && model !== undefined) {

@@ -1,6 +1,7 @@
+import { isReturning } from './books.ts'
 import { evict } from './leave.ts'
 import { hostShort } from './refusals.ts'
-import { findRoom, inTheWay, isReturning, movable } from './room.ts'
+import { findRoom, inTheWay, movable } from './room.ts'
 import { startLoad } from './start-load.ts'
 import type { Instance, ModelState, Ticket } from './state.ts'
 import { changeModel, wake, type Demand, type Shortage, type Step, type Turn } from './step.ts'

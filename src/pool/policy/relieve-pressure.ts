@@ -1,7 +1,7 @@
 import { formatBytes } from '../../base/bytes.ts'
 import type { HostReading } from '../../host/memory.ts'
 import { evictable, isSoftlyPinned } from './evict.ts'
-import { isReturning } from './room.ts'
+import { isReturning } from './books.ts'
 import { beginUnload } from './leave.ts'
 import type { Instance } from './state.ts'
 import { changeModel, wake, type Step } from './step.ts'

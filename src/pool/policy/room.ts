@@ -1,5 +1,6 @@
 import type { MemoryDomain } from '../../host/memory.ts'
-import { domainsOf, fits, isLarge, largeModels, limitOf } from './budget.ts'
+import { booksOf, fitsOnTop, isReturning } from './books.ts'
+import { isLarge, largeModels, limitOf } from './budget.ts'
 import { evictable, isSoftlyPinned } from './evict.ts'
 import type { Holder, Instance, ModelState, Ticket } from './state.ts'
 import type { Demand, Shortage, Step, Turn } from './step.ts'
@@ -22,39 +23,33 @@ export function demandFor(model: ModelState, ticket: Ticket | undefined): Demand
   return { model: id, charges, sharedWeights, total, ticket, force: ticket?.force ?? false }
 }
 
-/** Bytes that will come back by themselves; stuck unloads are not counted on. */
-export function isReturning(instance: Instance): boolean {
-  return instance.state === 'unloading' && instance.leaving?.isStuck !== true
-}
-
-/** What holds memory when all that leaves has left. */
-function staying(step: Step): Instance[] {
-  return step.state.instances.filter((instance) => !isReturning(instance))
-}
-
-/** The ledger as it will be when those promised to older tickets have left, too, and their claims are taken (R9). */
-function future(step: Step, turn: Turn): Holder[] {
-  return [...staying(step).filter(({ id }) => !turn.promised.has(id)), ...turn.reserved]
-}
-
-function fitsBeside(step: Step, holders: readonly Holder[], demand: Demand): boolean {
-  return fits(step.rules.ledger, holders, demand, step.state.limits)
-}
-
 const without = (holders: readonly Holder[], gone: readonly Holder[]): Holder[] =>
   holders.filter((holder) => !gone.includes(holder))
 
+function fitsBeside(step: Step, holders: readonly Holder[], demand: Demand): boolean {
+  return fitsOnTop(step, step.rules.ledger(holders), holders, demand)
+}
+
+/** Those who hold memory when those promised to older tickets have left, too, and their claims are taken (R9). */
+function future(step: Step, turn: Turn): readonly Holder[] {
+  const { staying } = booksOf(step)
+  if (turn.promised.size === 0 && turn.reserved.length === 0) return staying
+  return [...staying.filter(({ id }) => !turn.promised.has(id)), ...turn.reserved]
+}
+
 /** R4–R7 for one load, in this order: never an eviction before budget and host are known to suffice. */
 export function findRoom(step: Step, turn: Turn, demand: Demand, mayAskOthers: boolean): Room {
-  const [soon, later] = [staying(step), future(step, turn)]
+  const { staying, now, soon } = booksOf(step)
+  const later = future(step, turn)
   // It must fit as soon as the victims have left, and still when older claims are taken.
-  const enough = (victims: readonly Instance[]): boolean =>
-    fitsBeside(step, without(soon, victims), demand) && fitsBeside(step, without(later, victims), demand)
-  if (enough([])) {
-    if (fitsBeside(step, step.state.instances, demand)) return roomOnHost(step, demand, mayAskOthers)
+  if (fitsOnTop(step, soon, staying, demand) && (later === staying || fitsBeside(step, later, demand))) {
+    if (fitsOnTop(step, now, step.state.instances, demand)) return roomOnHost(step, demand, mayAskOthers)
     return { kind: 'leaving', instances: step.state.instances.filter(isReturning) }
   }
   const candidates = mayAskOthers ? evictable(step, demand) : []
+  const enough = (victims: readonly Instance[]): boolean =>
+    fitsBeside(step, without(staying, victims), demand) &&
+    (later === staying || fitsBeside(step, without(later, victims), demand))
   if (candidates.length === 0 || !enough(candidates)) return { kind: 'occupied' }
   return evictFor(step, demand, candidates, enough)
 }
@@ -106,37 +101,18 @@ export function movable(step: Step, demand: Demand): Instance[] {
 
 function isMovable(step: Step, instance: Instance, demand: Demand): boolean {
   if (instance.model === demand.model || instance.state === 'unloading') return false
-  return !isProtected(step, instance)
+  return !booksOf(step).protected.includes(instance)
 }
 
-/** Pinned, or needed for `minInstances`: never evicted, so whatever it holds is not to be had (R6). */
-export function isProtected(step: Step, instance: Instance): boolean {
-  const model = step.state.models.get(instance.model)
-  if (model === undefined || instance.state === 'unloading' || instance.state === 'draining') return false
-  if (model.model.pinned === true) return true
-  if (model.model.minInstances === 0 || instance.plan.key !== model.model.plan.key) return false
-  const copies = step.state.instances.filter(
-    ({ model: id, plan }) => id === instance.model && plan.key === instance.plan.key,
-  )
-  return copies.indexOf(instance) < model.model.minInstances
-}
-
-/** Bytes free in a domain as booked now. */
-export function freeIn(step: Step, domain: MemoryDomain, force: boolean): number {
-  return limitOf(step.state.limits, domain, force) - (step.rules.ledger(step.state.instances)[domain] ?? 0)
-}
-
-/** The domain in which the demand lacks most beside the given holders, and what it needs there. */
+/** The domain in which the demand lacks most, and what it needs there. */
 export function tightest(step: Step, demand: Demand): { domain: MemoryDomain; needs: number; free: number } {
-  const needs = step.rules.ledger([demand])
-  let worst = {
-    domain: 'ram' as MemoryDomain,
-    needs: needs.ram ?? 0,
-    free: freeIn(step, 'ram', demand.force),
-  }
-  for (const domain of domainsOf(needs)) {
-    const here = { domain, needs: needs[domain] ?? 0, free: freeIn(step, domain, demand.force) }
-    if (here.needs - here.free > worst.needs - worst.free) worst = here
+  const { now } = booksOf(step)
+  let worst = { domain: 'ram' as MemoryDomain, needs: 0, free: Number.POSITIVE_INFINITY }
+  for (const { domain, bytes } of demand.charges) {
+    const shared = demand.sharedWeights?.domain === domain ? demand.sharedWeights.bytes : 0
+    const needs = bytes + shared
+    const free = limitOf(step.state.limits, domain, demand.force) - (now[domain] ?? 0)
+    if (needs - free > worst.needs - worst.free) worst = { domain, needs, free }
   }
   return worst
 }

@@ -17,10 +17,14 @@ export function seekLoad(
   copies: readonly Instance[],
 ): Outcome {
   if (ticket.immediate) return 'blocked'
-  if (grow(step, turn, model, ticket)) return 'passed'
   const own = copies.find(isServing)
+  if (!step.rules.mayAdd(step.state, model)) {
+    // With no copy ready and none to be added, nobody behind this ticket can fare better.
+    if (own === undefined) return waits(turn, ticket, leavingWait(copies))
+    if (isComing(own) && copies.length === 1) return waits(turn, ticket, loadWait(own))
+  }
+  if (grow(step, turn, model, ticket)) return 'passed'
   if (own !== undefined) return waits(turn, ticket, ownWait(own))
-  if (!step.rules.mayAdd(step.state, model)) return waits(turn, ticket, leavingWait(copies))
   if (model.retryAt > step.at) return refused(step, ticket, backoffError(step, model))
   const demand = demandFor(model, ticket)
   const never = step.rules.impossible(step, demand)
@@ -32,8 +36,13 @@ export function seekLoad(
 
 /** R10: copies of a model there may be at once; those on their way out count until they are gone or hopelessly late. */
 export function mayAdd(state: PoolState, model: ModelState): boolean {
-  const copies = copiesOf(state, model).filter((instance) => instance.leaving?.isStuck !== true)
-  return copies.length < Math.max(1, model.model.maxInstances)
+  const { id, plan, maxInstances } = model.model
+  let copies = 0
+  for (const instance of state.instances) {
+    if (instance.model === id && instance.plan.key === plan.key && instance.leaving?.isStuck !== true)
+      copies++
+  }
+  return copies < Math.max(1, maxInstances)
 }
 
 /** R3 (c): true when a load in progress will serve this ticket, or could be started without taking anything from anybody. */
@@ -41,10 +50,12 @@ export function grow(step: Step, turn: Turn, model: ModelState, ticket: Ticket):
   const { id } = model.model
   const covered = turn.covered.get(id) ?? 0
   const copies = copiesOf(step.state, model)
-  const slots = copies.filter(isComing).reduce((sum, instance) => sum + instance.slots.length, 0)
+  let slots = 0
+  for (const instance of copies) if (isComing(instance)) slots += instance.slots.length
   if (covered >= slots && !mayGrow(step, turn, model, ticket, copies)) return false
   turn.covered.set(id, covered + 1)
-  const [load] = copiesOf(step.state, model).filter(isComing)
+  if (turn.waits.has(id)) return true
+  const load = copiesOf(step.state, model).find(isComing)
   waits(turn, ticket, load === undefined ? { kind: 'measuring' } : loadWait(load))
   return true
 }
@@ -57,8 +68,8 @@ function mayGrow(
   ticket: Ticket,
   copies: readonly Instance[],
 ): boolean {
-  if (ticket.wants === 'instance' || !copies.some(isServing)) return false
-  if (!step.rules.mayAdd(step.state, model) || model.retryAt > step.at) return false
+  if (ticket.wants === 'instance' || model.retryAt > step.at) return false
+  if (!step.rules.mayAdd(step.state, model) || !copies.some(isServing)) return false
   const demand = demandFor(model, ticket)
   const room = findRoom(step, turn, demand, false)
   if (room.kind === 'unmeasured') step.wantsHost = true

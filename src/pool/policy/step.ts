@@ -21,8 +21,22 @@ export interface Step {
   host: HostReading | undefined
   /** Something can only be decided with a fresh reading. */
   wantsHost: boolean
+  /** Kept for as long as the instances are the same. */
+  books: Books | undefined
   /** The next moment at which time alone changes a decision. */
   wakeAt: number
+}
+
+/** Sums over all instances. */
+export interface Books {
+  /** The instances they are of. */
+  readonly of: readonly Instance[]
+  /** Those who hold memory when all that leaves has left. */
+  readonly staying: readonly Instance[]
+  readonly now: Charges
+  readonly soon: Charges
+  /** Those who are never evicted. */
+  readonly protected: readonly Instance[]
 }
 
 /** What older tickets have claimed in this walk, so that younger ones do not take it from them (R9). */
@@ -181,5 +195,14 @@ export function newTurn(): Turn {
 }
 
 export function newStep(state: PoolState, at: number, rules: Rules): Step {
-  return { state: { ...state }, at, rules, commands: [], host: undefined, wantsHost: false, wakeAt: NO_ALARM }
+  return {
+    state: { ...state },
+    at,
+    rules,
+    commands: [],
+    host: undefined,
+    wantsHost: false,
+    books: undefined,
+    wakeAt: NO_ALARM,
+  }
 }

@@ -2,7 +2,7 @@ import { formatBytes } from '../../base/bytes.ts'
 import { isLarge, largeModels, limitOf, overrun } from './budget.ts'
 import { evictable, isSoftlyPinned } from './evict.ts'
 import { beginUnload } from './leave.ts'
-import { isReturning } from './room.ts'
+import { isReturning } from './books.ts'
 import type { Instance, PoolState } from './state.ts'
 import { changeModel, type Step } from './step.ts'
 

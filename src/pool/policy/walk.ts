@@ -50,27 +50,30 @@ function waitForWarmUp(step: Step, turn: Turn, instance: Instance): void {
 }
 
 function placeAll(step: Step, turn: Turn): void {
-  const cursors = step.state.queues.map((queue): Cursor => ({ tickets: ranked(step, queue), next: 0 }))
-  for (let cursor = first(step, cursors); cursor !== undefined; cursor = first(step, cursors)) {
-    const ticket = cursor.tickets[cursor.next]
-    if (ticket === undefined) return
+  const lines = step.state.queues.map((queue): Cursor => ({ tickets: ranked(step, queue), next: 0 }))
+  if (lines.length > 1) lines.sort((a, b) => compareHeads(step, a, b))
+  for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
+    const ticket = line.tickets[line.next]
+    if (ticket === undefined) continue
     const outcome = place(step, turn, ticket)
-    // What stops the first of a model stops all behind it.
-    cursor.next = outcome === 'blocked' ? cursor.tickets.length : cursor.next + 1
     if (outcome !== 'served') wake(step, risesAt(ticket, step.at) ?? Number.POSITIVE_INFINITY)
+    // What stops the first of a model stops all behind it.
+    if (outcome === 'blocked') continue
+    line.next++
+    if (line.next < line.tickets.length) putBack(step, lines, line)
   }
 }
 
-function first(step: Step, cursors: readonly Cursor[]): Cursor | undefined {
-  let best: Cursor | undefined
-  let ahead: Ticket | undefined
-  for (const cursor of cursors) {
-    const ticket = cursor.tickets[cursor.next]
-    if (ticket === undefined || (ahead !== undefined && compareTickets(step, ahead, ticket) <= 0)) continue
-    best = cursor
-    ahead = ticket
-  }
-  return best
+function compareHeads(step: Step, a: Cursor, b: Cursor): number {
+  const [first, second] = [a.tickets[a.next], b.tickets[b.next]]
+  return first === undefined || second === undefined ? 0 : compareTickets(step, first, second)
+}
+
+/** Into its place in the order of first tickets. */
+function putBack(step: Step, lines: Cursor[], line: Cursor): void {
+  let index = 0
+  while (index < lines.length && compareHeads(step, lines[index] as Cursor, line) < 0) index++
+  lines.splice(index, 0, line)
 }
 
 /** R13, P9: copies lost by whatever cause come back. */
