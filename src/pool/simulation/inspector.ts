@@ -49,7 +49,7 @@ export class Inspector {
 
 /** F2, F9, P4: leases balance, and what the world saw is possible. */
 function inspectCounts({ decision: { state }, event, world }: Look): void {
-  const [absurdity] = world.absurdities
+  const [absurdity] = world.lobby.absurdities
   if (absurdity !== undefined) breach('F15', absurdity)
   let runs = 0
   for (const instance of state.instances) {

@@ -1,15 +1,14 @@
-import type { SerializedError } from '../../base/errors.ts'
 import type { PoolLimits } from '../limits.ts'
 import { decide, type Decision } from '../policy/decide.ts'
-import type { CommandOf, PoolCommand, PoolEvent, PoolFact } from '../policy/messages.ts'
+import type { PoolCommand, PoolEvent, PoolFact } from '../policy/messages.ts'
 import { emptyState, type Charges, type PoolState } from '../policy/state.ts'
-import { answeredChain } from './conversations.ts'
 import type { Copy } from './copy.ts'
 import { EventQueue } from './event-queue.ts'
-import { Machine, SMALL_DELAY } from './machine.ts'
+import { Lobby } from './lobby.ts'
+import { Machine, type MachineSurroundings } from './machine.ts'
 import { randomNumbers } from './random.ts'
 import { poolModelOf, type SimulatedModel } from './simulated-model.ts'
-import { newVisitor, ticketOf, type Manner, type VisitRequest, type Visitor } from './visitor.ts'
+import type { VisitRequest, Visitor } from './visitor.ts'
 
 export interface WorldOptions {
   limits: PoolLimits
@@ -32,15 +31,12 @@ export interface Look {
 /** A machine and its visitors on a simulated clock, under the policy. */
 export class World {
   readonly machine: Machine
-  readonly visitors: Map<string, Visitor> = new Map()
-  /** What the policy should have prevented: a grant to nobody, a slot that is not there. */
-  readonly absurdities: string[] = []
+  readonly lobby: Lobby
   #now = 0
   #state: PoolState
   #events = 0
   readonly #options: WorldOptions
   readonly #decide: (state: PoolState, event: PoolEvent) => Decision
-  readonly #random: () => number
   readonly #queue = new EventQueue()
   readonly #facts: PoolFact[] = []
   #isDeciding = false
@@ -49,14 +45,16 @@ export class World {
   constructor(options: WorldOptions) {
     this.#options = options
     this.#decide = options.decide ?? decide
-    this.#random = randomNumbers(options.seed ?? 1)
     this.#state = emptyState(options.limits)
-    this.machine = new Machine(options.host, {
+    const random = randomNumbers(options.seed ?? 1)
+    const around: MachineSurroundings = {
       now: () => this.#now,
       after: (delay, action) => this.after(delay, action),
-      random: this.#random,
+      random,
       report: (fact) => this.send(fact),
-    })
+    }
+    this.machine = new Machine(options.host, around)
+    this.lobby = new Lobby(this.machine, around)
   }
 
   /** Simulated milliseconds. */
@@ -77,6 +75,10 @@ export class World {
     return this.machine.copies
   }
 
+  get visitors(): ReadonlyMap<string, Visitor> {
+    return this.lobby.visitors
+  }
+
   declare(model: SimulatedModel): void {
     this.machine.models.set(model.id, model)
     this.send({ type: 'model-declared', model: poolModelOf(model), learned: undefined })
@@ -92,18 +94,12 @@ export class World {
   }
 
   request(request: VisitRequest): Visitor {
-    const visitor = newVisitor(`ticket-${this.visitors.size + 1}`, request, this.#now)
-    this.visitors.set(visitor.ticket, visitor)
-    this.send({ type: 'ticket-arrived', ticket: ticketOf(visitor) })
-    return visitor
+    return this.lobby.request(request)
   }
 
   /** The visitor leaves at this moment, whatever it is doing. */
   abort(visitor: Visitor): void {
-    if (visitor.outcome === 'waiting') {
-      this.#end(visitor, 'aborted')
-      this.send({ type: 'ticket-aborted', ticket: visitor.ticket, model: visitor.request.model })
-    } else if (visitor.outcome === 'granted') this.#finish(visitor, 'fails')
+    this.lobby.abort(visitor)
   }
 
   after(delay: number, action: () => void): void {
@@ -154,18 +150,8 @@ export class World {
       case 'announce':
         return
       default:
-        return this.#performForVisitor(command)
+        return this.lobby.perform(command)
     }
-  }
-
-  #performForVisitor(
-    command: CommandOf<'grant-lease' | 'cut-lease' | 'refuse-ticket' | 'answer-load'>,
-  ): void {
-    if (command.type === 'grant-lease') return this.#grant(command)
-    if (command.type === 'cut-lease') return this.#cut(command)
-    if (command.type === 'refuse-ticket') return this.#refuse(command.ticket, command.error)
-    const visitor = this.#waiting(command.ticket, 'answered')
-    if (visitor !== undefined) this.#end(visitor, 'done')
   }
 
   #setAlarm(at: number): void {
@@ -175,87 +161,5 @@ export class World {
       this.#alarmAt = Number.POSITIVE_INFINITY
       this.send({ type: 'clock-ticked' })
     })
-  }
-
-  /** Every ticket ends exactly once. */
-  #waiting(ticket: string, how: string): Visitor | undefined {
-    const visitor = this.visitors.get(ticket)
-    if (visitor?.outcome !== 'waiting')
-      this.absurdities.push(`${ticket} is ${how} and was ${visitor?.outcome}`)
-    return visitor
-  }
-
-  #grant(command: CommandOf<'grant-lease'>): void {
-    const copy = this.copies.get(command.instance)
-    const slot = copy?.slots[command.slot]
-    // F8: whoever left in the meantime gives it back at once.
-    if (this.visitors.get(command.ticket)?.outcome === 'aborted') return this.#giveBack(command)
-    const visitor = this.#waiting(command.ticket, 'granted')
-    if (copy === undefined || slot === undefined || copy.isGone || copy.stage !== 'ready') {
-      this.absurdities.push(`${command.lease} is for ${command.instance}, which is ${copy?.stage}`)
-    }
-    if (slot?.visitor !== undefined) this.absurdities.push(`${command.lease} shares a slot`)
-    if (visitor === undefined || copy === undefined || slot === undefined) return
-    visitor.outcome = 'granted'
-    visitor.granted = command
-    visitor.grantedAt = this.#now
-    slot.visitor = visitor
-    this.#holdFor(visitor, copy)
-  }
-
-  #giveBack({ lease, instance, slot }: CommandOf<'grant-lease'>): void {
-    this.send({ type: 'lease-released', lease, instance, slot, chain: undefined, untouched: true })
-  }
-
-  #holdFor(visitor: Visitor, copy: Copy): void {
-    const { hold = 1000, manner = 'answers' } = visitor.request
-    const crashes = this.#random() < (copy.model.crashing ?? 0)
-    this.after(hold, () => {
-      if (visitor.outcome !== 'granted') return
-      if (crashes) this.machine.crash(copy)
-      else this.#finish(visitor, manner)
-    })
-  }
-
-  #finish(visitor: Visitor, manner: Manner): void {
-    const { granted, request } = visitor
-    if (granted === undefined) return
-    const { lease, instance, slot } = granted
-    const chain = manner === 'answers' ? answeredChain(request.chain ?? []) : undefined
-    this.#vacate(granted, manner === 'leaves' ? 'untouched' : chain)
-    this.#end(visitor, 'done')
-    const untouched = manner === 'leaves'
-    const release = { type: 'lease-released', lease, instance, slot, chain, untouched } as const
-    this.send(release)
-    if (request.twice === true) this.after(SMALL_DELAY, () => this.send(release))
-  }
-
-  #vacate({ instance, slot }: CommandOf<'grant-lease'>, content: VisitRequest['chain'] | 'untouched'): void {
-    const copy = this.copies.get(instance)
-    const place = copy?.slots[slot]
-    if (copy === undefined || place === undefined) return
-    if (content !== 'untouched') place.content = content
-    place.visitor = undefined
-    copy.lastUsedAt = this.#now
-  }
-
-  #cut(command: CommandOf<'cut-lease'>): void {
-    for (const visitor of this.visitors.values()) {
-      if (visitor.granted?.lease !== command.lease || visitor.outcome !== 'granted') continue
-      this.#vacate(visitor.granted, undefined)
-      this.#end(visitor, 'cut')
-    }
-  }
-
-  #refuse(ticket: string, error: SerializedError): void {
-    const visitor = this.#waiting(ticket, 'refused')
-    if (visitor === undefined) return
-    visitor.refusedWith = error
-    this.#end(visitor, 'refused')
-  }
-
-  #end(visitor: Visitor, outcome: Visitor['outcome']): void {
-    visitor.outcome = outcome
-    visitor.endedAt = this.#now
   }
 }

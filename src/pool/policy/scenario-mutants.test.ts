@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import { requestChain } from '../simulation/conversations.ts'
+import { newWorld, ROOMY, sized } from '../simulation/scenario.ts'
+import { Violation } from '../simulation/violation.ts'
+import { World } from '../simulation/world.ts'
+import { decide } from './decide.ts'
+import { withHandlers, withRules, type Decide } from './faulty-policy.ts'
+import { demandFor } from './room.ts'
+import { RULES } from './rules.ts'
+import { startLoad } from './start-load.ts'
+
+/** Faults that break no rule at any single moment; a scenario tells the right policy from the wrong one. */
+const SCENARIOS: [fault: string, mutant: Decide, isRight: (policy: Decide) => boolean][] = [
+  [
+    'R5: a domain that cannot be read counts as free',
+    withRules({
+      shortage: (state, reading, demand, leaving) => {
+        const lack = RULES.shortage(state, reading, demand, leaving)
+        return lack?.available === undefined ? undefined : lack
+      },
+    }),
+    (policy) => {
+      const world = newWorld({ decide: policy, host: {} })
+      world.declare(sized('m', 40))
+      const visitor = world.request({ model: 'm' })
+      world.run(10_000)
+      return visitor.refusedWith?.code === 'insufficient_memory'
+    },
+  ],
+  [
+    'R7: more go than are needed',
+    withRules({
+      chooseVictims: (candidates, _isSoft, enough) => (enough(candidates) ? candidates : undefined),
+    }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      for (const id of ['a', 'b', 'c']) {
+        world.declare(sized(id, 30, { keepAlive: -1 }))
+        world.request({ model: id, hold: 10 })
+        world.run(world.now + 1000)
+      }
+      world.declare(sized('newcomer', 30))
+      world.request({ model: 'newcomer', hold: 10 })
+      world.run(world.now + 5000)
+      return world.state.instances.length === 3
+    },
+  ],
+  [
+    'R9: nobody ever makes way',
+    withRules({ isOwed: () => false }),
+    (policy) => {
+      const world = newWorld({ decide: policy, limits: { swapPatience: 1000 } })
+      world.declare(sized('a', 60, { slots: 2 }))
+      world.declare(sized('b', 60))
+      for (let index = 0; index < 40; index++)
+        world.after(index * 500, () => world.request({ model: 'a', hold: 900 }))
+      world.run(1500)
+      const older = world.request({ model: 'b', hold: 10 })
+      world.run(8000)
+      return older.outcome === 'done'
+    },
+  ],
+  [
+    'R11: a model that failed once is never tried again',
+    withRules({ backoff: () => Number.POSITIVE_INFINITY }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      world.declare(sized('m', 40, { failing: 1 }))
+      world.request({ model: 'm' })
+      world.run(5000)
+      world.declare(sized('m', 40, { failing: 0 }))
+      const later = world.request({ model: 'm', hold: 10 })
+      world.run(10_000)
+      return later.outcome === 'done'
+    },
+  ],
+  [
+    'R3: a conversation gets any free slot',
+    withRules({
+      chooseSlot: (open) => {
+        const [instance] = open
+        const index = instance?.slots.findIndex(({ lease }) => lease === undefined) ?? -1
+        return instance === undefined || index < 0 ? undefined : { instance, index, fit: 'empty' }
+      },
+    }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      world.declare(sized('m', 40, { slots: 3 }))
+      const visit = (conversation: string, turn: number): number | undefined => {
+        const visitor = world.request({ model: 'm', chain: requestChain('s', conversation, turn), hold: 10 })
+        world.run(world.now + 1000)
+        return visitor.granted?.slot
+      }
+      const [one, two] = [visit('one', 0), visit('two', 0)]
+      return one !== two && visit('one', 1) === one && visit('two', 1) === two
+    },
+  ],
+  [
+    'F12: a further copy is loaded after each release',
+    withHandlers({
+      'lease-released': (step, event) => {
+        RULES.handlers['lease-released'](step, event)
+        const model = step.state.models.get('m')
+        if (model !== undefined) startLoad(step, model, demandFor(model, undefined), 'to be on the safe side')
+      },
+    }),
+    (policy) => {
+      const world = new World({ limits: ROOMY, host: { ram: 1000 }, decide: policy })
+      world.declare(sized('m', 20, { maxInstances: 4 }))
+      for (let index = 0; index < 3; index++) {
+        world.request({ model: 'm', hold: 10 })
+        world.run(world.now + 1000)
+      }
+      return world.state.loads === 1
+    },
+  ],
+]
+
+/** A breach that the inspector sees on the way is as good. */
+function isRightAtAll(isRight: (policy: Decide) => boolean, policy: Decide): boolean {
+  try {
+    return isRight(policy)
+  } catch (error) {
+    if (error instanceof Violation) return false
+    throw error
+  }
+}
+
+describe('a policy with one rule wrong is found out by a scenario', () => {
+  it.each(SCENARIOS)('%s', (_fault, mutant, isRight) => {
+    expect(isRight(decide)).toBe(true)
+    expect(isRightAtAll(isRight, mutant)).toBe(false)
+  })
+})

@@ -1,0 +1,125 @@
+import type { SerializedError } from '../../base/errors.ts'
+import type { CommandOf } from '../policy/messages.ts'
+import { answeredChain } from './conversations.ts'
+import type { Copy } from './copy.ts'
+import { SMALL_DELAY, type Machine, type MachineSurroundings } from './machine.ts'
+import { newVisitor, ticketOf, type Manner, type VisitRequest, type Visitor } from './visitor.ts'
+
+/** Those who come to the simulated yard: they ask, wait, hold what they were granted, and leave in various ways. */
+export class Lobby {
+  readonly visitors: Map<string, Visitor> = new Map()
+  /** What the policy should have prevented: a grant to nobody, a slot that is not there. */
+  readonly absurdities: string[] = []
+  readonly #machine: Machine
+  readonly #around: MachineSurroundings
+
+  constructor(machine: Machine, around: MachineSurroundings) {
+    this.#machine = machine
+    this.#around = around
+  }
+
+  request(request: VisitRequest): Visitor {
+    const visitor = newVisitor(`ticket-${this.visitors.size + 1}`, request, this.#around.now())
+    this.visitors.set(visitor.ticket, visitor)
+    this.#around.report({ type: 'ticket-arrived', ticket: ticketOf(visitor) })
+    return visitor
+  }
+
+  /** The visitor leaves at this moment, whatever it is doing. */
+  abort(visitor: Visitor): void {
+    if (visitor.outcome === 'waiting') {
+      this.#end(visitor, 'aborted')
+      this.#around.report({ type: 'ticket-aborted', ticket: visitor.ticket, model: visitor.request.model })
+    } else if (visitor.outcome === 'granted') this.#finish(visitor, 'fails')
+  }
+
+  perform(command: CommandOf<'grant-lease' | 'cut-lease' | 'refuse-ticket' | 'answer-load'>): void {
+    if (command.type === 'grant-lease') return this.#grant(command)
+    if (command.type === 'cut-lease') return this.#cut(command)
+    if (command.type === 'refuse-ticket') return this.#refuse(command.ticket, command.error)
+    const visitor = this.#waiting(command.ticket, 'answered')
+    if (visitor !== undefined) this.#end(visitor, 'done')
+  }
+
+  /** Every ticket ends exactly once. */
+  #waiting(ticket: string, how: string): Visitor | undefined {
+    const visitor = this.visitors.get(ticket)
+    if (visitor?.outcome !== 'waiting')
+      this.absurdities.push(`${ticket} is ${how} and was ${visitor?.outcome}`)
+    return visitor
+  }
+
+  #grant(command: CommandOf<'grant-lease'>): void {
+    const copy = this.#machine.copies.get(command.instance)
+    const slot = copy?.slots[command.slot]
+    // F8: whoever left in the meantime gives it back at once.
+    if (this.visitors.get(command.ticket)?.outcome === 'aborted') return this.#giveBack(command)
+    const visitor = this.#waiting(command.ticket, 'granted')
+    if (copy === undefined || slot === undefined || copy.isGone || copy.stage !== 'ready') {
+      this.absurdities.push(`${command.lease} is for ${command.instance}, which is ${copy?.stage}`)
+    }
+    if (slot?.visitor !== undefined) this.absurdities.push(`${command.lease} shares a slot`)
+    if (visitor === undefined || copy === undefined || slot === undefined) return
+    visitor.outcome = 'granted'
+    visitor.granted = command
+    visitor.grantedAt = this.#around.now()
+    slot.visitor = visitor
+    this.#holdFor(visitor, copy)
+  }
+
+  #giveBack({ lease, instance, slot }: CommandOf<'grant-lease'>): void {
+    this.#around.report({ type: 'lease-released', lease, instance, slot, chain: undefined, untouched: true })
+  }
+
+  #holdFor(visitor: Visitor, copy: Copy): void {
+    const { hold = 1000, manner = 'answers' } = visitor.request
+    const crashes = this.#around.random() < (copy.model.crashing ?? 0)
+    this.#around.after(hold, () => {
+      if (visitor.outcome !== 'granted') return
+      if (crashes) this.#machine.crash(copy)
+      else this.#finish(visitor, manner)
+    })
+  }
+
+  #finish(visitor: Visitor, manner: Manner): void {
+    const { granted, request } = visitor
+    if (granted === undefined) return
+    const { lease, instance, slot } = granted
+    const chain = manner === 'answers' ? answeredChain(request.chain ?? []) : undefined
+    this.#vacate(granted, manner === 'leaves' ? 'untouched' : chain)
+    this.#end(visitor, 'done')
+    const untouched = manner === 'leaves'
+    const release = { type: 'lease-released', lease, instance, slot, chain, untouched } as const
+    this.#around.report(release)
+    if (request.twice === true) this.#around.after(SMALL_DELAY, () => this.#around.report(release))
+  }
+
+  #vacate({ instance, slot }: CommandOf<'grant-lease'>, content: VisitRequest['chain'] | 'untouched'): void {
+    const copy = this.#machine.copies.get(instance)
+    const place = copy?.slots[slot]
+    if (copy === undefined || place === undefined) return
+    if (content !== 'untouched') place.content = content
+    place.visitor = undefined
+    copy.lastUsedAt = this.#around.now()
+  }
+
+  #cut(command: CommandOf<'cut-lease'>): void {
+    for (const visitor of this.visitors.values()) {
+      if (visitor.granted?.lease !== command.lease || visitor.outcome !== 'granted') continue
+      this.#vacate(visitor.granted, undefined)
+      this.#end(visitor, 'cut')
+    }
+  }
+
+  #refuse(ticket: string, error: SerializedError): void {
+    const visitor = this.#waiting(ticket, 'refused')
+    if (visitor === undefined) return
+    visitor.refusedWith = error
+    this.#end(visitor, 'refused')
+  }
+
+  #end(visitor: Visitor, outcome: Visitor['outcome']): void {
+    visitor.outcome = outcome
+    visitor.endedAt = this.#around.now()
+  }
+}
