@@ -1,15 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { SystemClock, type Clock } from './base/clock.ts'
+import { rm } from 'node:fs/promises'
+import { SystemClock } from './base/clock.ts'
 import { libraryDirectories } from './config.ts'
-import type { YardDirectories } from './config/directories.ts'
 import { defaultSpec } from './config/default-spec.ts'
 import { parseConfiguration } from './config/parse-configuration.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import { EventBus } from './events/event-bus.ts'
-import { claimHome, type HomeClaim } from './host/home-lock.ts'
+import type { YardEvent } from './events/event-map.ts'
+import type { HomeClaim } from './host/home-lock.ts'
 import { readHostFacts } from './host/host-facts.ts'
 import { HostMemoryProbe } from './host/memory-probe.ts'
 import { endLeftovers } from './host/worker-records.ts'
@@ -25,16 +23,21 @@ import { ModelPreparer } from './runs/model-preparer.ts'
 import type { RunSurroundings } from './runs/run-task.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { VERSION } from './version.ts'
+import { openHome, type OpenedHome } from './yard-home.ts'
 import type { YardOptions } from './yard-options.ts'
 import type { StateSources } from './yard-state.ts'
 
 /** Characters a reader may lag behind before its run pauses (P16): more than any answer that fits a context of 128k tokens. */
 const SLOW_READER_CAPACITY = 4_000_000
 
+const MOST_WARNINGS = 20
+
 /** All parts of an open yard. */
 export interface YardParts extends StateSources {
   configuration: YardConfiguration
   bus: EventBus
+  /** Takes the warnings that were raised before anybody listened. */
+  earlyWarnings: () => YardEvent[]
   artifacts: ArtifactStore
   inspector: ModelInspector
   engines: IsolatedEngines
@@ -46,21 +49,16 @@ export interface YardParts extends StateSources {
   close(): Promise<void>
 }
 
-interface OpenedHome {
-  directories: YardDirectories
-  claim: HomeClaim
-  /** A home that ends with the yard (`home: false`). */
-  temporary: string | undefined
-}
-
 /** Constructs everything and wires it; nothing is loaded yet. @throws ModelyardError `config_invalid`, `home_in_use` */
 export async function openParts(options: YardOptions): Promise<YardParts> {
   const clock = new SystemClock()
   const wanted = configurationOf(options)
-  const opened = await openHome(options, wanted.directories, clock)
+  const bus = new EventBus(() => clock.wallTime())
+  const earlyWarnings = keepWarnings(bus)
+  const opened = await openHome({ home: options.home, directories: wanted.directories, clock, bus })
   try {
     const configuration = { ...wanted, directories: opened.directories }
-    return await wire(options, configuration, opened, clock)
+    return await wire(options, configuration, opened, { clock, bus, earlyWarnings })
   } catch (error) {
     opened.claim.release()
     throw error
@@ -83,21 +81,15 @@ function configurationOf({
   })
 }
 
-async function openHome(
-  { home }: YardOptions,
-  directories: YardDirectories,
-  clock: Clock,
-): Promise<OpenedHome> {
-  if (home !== false) {
-    const claim = await claimHome(directories.home, { version: VERSION }, { clock })
-    return { directories, claim, temporary: undefined }
-  }
-  const temporary = await mkdtemp(join(tmpdir(), 'modelyard-'))
-  const { models, engines, config } = directories
-  return {
-    directories: { ...libraryDirectories(temporary), models, engines, config },
-    claim: await claimHome(temporary, { version: VERSION }, { clock }),
-    temporary,
+/** Warnings from before anybody listened, for the first who does. */
+function keepWarnings(bus: EventBus): () => YardEvent[] {
+  const kept: YardEvent[] = []
+  const stop = bus.subscribe((event) => {
+    if (event.name === 'warning-raised' && kept.length < MOST_WARNINGS) kept.push(event)
+  })
+  return () => {
+    stop()
+    return kept.splice(0)
   }
 }
 
@@ -105,10 +97,9 @@ async function wire(
   options: YardOptions,
   configuration: YardConfiguration,
   opened: OpenedHome,
-  clock: Clock,
+  { clock, bus, earlyWarnings }: Pick<YardParts, 'clock' | 'bus' | 'earlyWarnings'>,
 ): Promise<YardParts> {
   const { directories } = configuration
-  const bus = new EventBus(() => clock.wallTime())
   const artifacts = new ArtifactStore({
     folder: directories.models,
     clock,
@@ -156,6 +147,7 @@ async function wire(
     configuration,
     clock,
     bus,
+    earlyWarnings,
     store,
     recipes,
     engines,

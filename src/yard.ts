@@ -144,6 +144,7 @@ export class Yard implements YardPort, AsyncDisposable {
 
   /** Every decision and event from now on. @returns a function that ends the subscription */
   subscribe(listener: (event: YardEvent) => void): () => void {
+    for (const warning of this.#parts.earlyWarnings()) listener(warning)
     return this.#parts.bus.subscribe(listener)
   }
 

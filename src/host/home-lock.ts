@@ -110,7 +110,8 @@ class OwnedHome implements HomeClaim {
   }
 }
 
-function homeInUse(directory: string, { pid, url }: HomeOwner): ModelyardError {
+/** The error for whoever comes second. */
+export function homeInUse(directory: string, { pid, url }: HomeOwner): ModelyardError {
   const where = url === undefined ? `process ${pid}` : `process ${pid}, ${url}`
   const message = `The home ${directory} is in use by another Modelyard (${where}). Use that one, stop it, or choose another home.`
   return new ModelyardError('home_in_use', message, { details: { directory, pid, url: url ?? null } })
