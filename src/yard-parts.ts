@@ -22,7 +22,6 @@ import { CrashRecord } from './runs/crash-record.ts'
 import { ModelPreparer } from './runs/model-preparer.ts'
 import type { RunSurroundings } from './runs/run-task.ts'
 import { openStore, type Store } from './store/open-store.ts'
-import { VERSION } from './version.ts'
 import { openHome, type OpenedHome } from './yard-home.ts'
 import type { YardOptions } from './yard-options.ts'
 import type { StateSources } from './yard-state.ts'
@@ -164,7 +163,7 @@ async function wire(
       clock,
       bus,
       log: store.runs,
-      crashes: new CrashRecord(),
+      crashes: new CrashRecord(clock),
       prepare: (model, signal) => preparer.prepare(model, signal),
       acquire: (request) => pool.acquire(request),
       slowReader: {

@@ -100,7 +100,7 @@ class Bench {
       clock: this.clock,
       bus,
       log: { append: (row) => this.rows.push(row) },
-      crashes: new CrashRecord(),
+      crashes: new CrashRecord(this.clock),
       prepare: (id) => ({ id, capabilities: CAN }),
       acquire: async (request) => this.#lease(request, scripts.shift() ?? answering),
       slowReader: { capacity: 1000, rule: 'pause' },

@@ -255,6 +255,6 @@ function isWorkerDeath(thrown: unknown): boolean {
 }
 
 function poisonError(model: string, cause?: unknown): ModelyardError {
-  const message = `This request ended two workers of "${model}" and is refused from now on; the model itself is fine. Change the request.`
+  const message = `This request ended two workers of "${model}" and is refused for ten minutes; the model itself is fine. Change the request.`
   return new ModelyardError('request_crashes_worker', message, { details: { model }, cause })
 }
