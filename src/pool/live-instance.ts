@@ -8,7 +8,7 @@ import type {
   LoadPlan,
   LoadProgress,
 } from '../engines/engine.ts'
-import type { MeasuredFootprint, MemoryProbe } from '../host/memory.ts'
+import type { HostReading, MeasuredFootprint } from '../host/memory.ts'
 import type { PoolFact } from './policy/messages.ts'
 import { departureOf, seeReturned, type Departure } from './return-watch.ts'
 
@@ -17,7 +17,8 @@ const MEASURE_EVERY = 10_000
 
 export interface LiveSurroundings {
   readonly clock: Clock
-  readonly probe: MemoryProbe
+  /** The host's memory now; never throws. */
+  readonly readHost: () => HostReading
   readonly load: (plan: LoadPlan, options: LoadOptions) => Promise<LoadedModel>
   /** What happened, for the policy. */
   readonly report: (fact: PoolFact) => void
@@ -113,7 +114,7 @@ export class LiveInstance {
 
   /** R8: orders the end; the proof comes by way of the exit. */
   async unload(): Promise<void> {
-    this.#departure ??= departureOf(this.plan, this.#measured, this.#around.probe)
+    this.#departure ??= departureOf(this.plan, this.#measured, this.#around.readHost())
     this.#controller.abort(new ModelyardError('aborted', `${this.id} is being unloaded.`))
     try {
       await this.#loaded?.unload()
@@ -128,11 +129,11 @@ export class LiveInstance {
       reason: String(thrown),
       logTail: [],
     }))
-    const departure = this.#departure ?? departureOf(this.plan, this.#measured, this.#around.probe)
+    const departure = this.#departure ?? departureOf(this.plan, this.#measured, this.#around.readHost())
     const { reason, logTail } = report
     this.#around.report({ type: 'instance-exited', instance: this.id, reason, logTail })
-    const { clock, probe, patience } = this.#around
-    const seen = await seeReturned(departure, probe, clock, patience())
+    const { clock, readHost, patience } = this.#around
+    const seen = await seeReturned(departure, readHost, clock, patience())
     this.#around.report({ type: 'memory-returned', instance: this.id, ...seen })
   }
 }

@@ -133,10 +133,10 @@ export class PoolDriver {
   }
 
   #startLoad({ instance, plan }: CommandOf<'start-load'>): void {
-    const { clock, probe, load, measurements } = this.#options
+    const { clock, load, measurements } = this.#options
     const live = new LiveInstance(instance, plan, {
       clock,
-      probe,
+      readHost: () => this.readHost(),
       load,
       report: (fact) => this.#report(instance, fact),
       patience: () => this.#state.limits.memoryGrace,

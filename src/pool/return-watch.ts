@@ -5,7 +5,7 @@ import {
   footprintTotal,
   type MeasuredFootprint,
   type MemoryDomain,
-  type MemoryProbe,
+  type HostReading,
 } from '../host/memory.ts'
 
 const LOOK_AGAIN = 100
@@ -22,11 +22,10 @@ export interface Departure {
 export function departureOf(
   plan: LoadPlan,
   measured: MeasuredFootprint | undefined,
-  probe: MemoryProbe,
+  reading: HostReading,
 ): Departure {
   const bytes: Departure['bytes'] = {}
   const free: Departure['free'] = {}
-  const reading = probe.read()
   for (const domain of Object.keys(plan.footprint) as MemoryDomain[]) {
     const terms = plan.footprint[domain]
     const read = reading[domain]
@@ -42,25 +41,25 @@ export function departureOf(
  */
 export async function seeReturned(
   departure: Departure,
-  probe: MemoryProbe,
+  readHost: () => HostReading,
   clock: Clock,
   patience: number,
 ): Promise<{ released: number; leaked: number }> {
   const until = clock.now() + patience
-  let missing = missingOf(departure, probe)
+  let missing = missingOf(departure, readHost)
   while (missing > 0 && clock.now() < until) {
     await sleep(clock, LOOK_AGAIN)
-    missing = missingOf(departure, probe)
+    missing = missingOf(departure, readHost)
   }
   return { released: sumOf(departure.bytes) - missing, leaked: missing }
 }
 
 /** Bytes of devices that are not free again; a domain that cannot be read is left to the check before the next load (R5). */
-function missingOf(departure: Departure, probe: MemoryProbe): number {
+function missingOf(departure: Departure, readHost: () => HostReading): number {
   let missing = 0
   const devices = (Object.keys(departure.bytes) as MemoryDomain[]).filter((domain) => domain !== 'ram')
   if (devices.length === 0) return 0
-  const reading = probe.read()
+  const reading = readHost()
   for (const domain of devices) {
     const held = departure.bytes[domain] ?? 0
     const before = departure.free[domain]
