@@ -21,5 +21,13 @@ export type { PoolStatus } from './pool/pool-status.ts'
 export type { Priority } from './pool/limits.ts'
 export type * from './engines/engine.ts'
 export type { ModelFacts } from './models/model-facts.ts'
+export type { ModelRecipe } from './models/model-recipe.ts'
 export type { ModelSpec } from './models/model-spec.ts'
-export type { ModelListing } from './dialects/yard-port.ts'
+export type {
+  ModelCollection,
+  ModelDescription,
+  ModelListing,
+  PullOptions,
+  PullProgress,
+  ResidentModel,
+} from './dialects/yard-port.ts'
