@@ -88,7 +88,7 @@ describe('BR-12: paths', () => {
     },
   )
 
-  it.each(['/v1/nope', '/openai/v1/nope', '/nope', '/', '/v1', '/v1/chat', '/favicon.ico'])(
+  it.each(['/v1/nope', '/openai/v1/nope', '/nope', '/v1', '/v1/chat', '/favicon.ico'])(
     '%s is a 404 in OpenAI’s shape',
     async (path) => {
       const { status, text } = await get(path)
