@@ -1,10 +1,5 @@
-/**
- * Milliseconds that evaluating one piece of a prompt should take: other runs get no token as long, and after an abort the slot is not
- * free before it is over (BR-13; the run itself ends at once).
- */
+/** Milliseconds that evaluating one piece of a prompt should take: an abort waits no longer for the slot (BR-13). */
 const TARGET = 190
-/** The same when nobody else waits for a token: larger pieces are evaluated up to a fifth faster. */
-const TARGET_ALONE = 400
 const FIRST = 16
 const LEAST = 16
 
@@ -14,8 +9,7 @@ const LEAST = 16
  */
 export class PrefillPace {
   readonly #most: number
-  #runs = 0
-  #evaluating = 0
+  #active = 0
   /** Tokens per millisecond, of all slots together. */
   #speed: number | undefined
 
@@ -23,34 +17,23 @@ export class PrefillPace {
     this.#most = batchSize
   }
 
-  /** Counts a run on any slot while the work goes on. */
-  async during<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
-    this.#runs++
-    try {
-      return await work()
-    } finally {
-      this.#runs--
-    }
-  }
-
   enter(): void {
-    this.#evaluating++
+    this.#active++
   }
 
   leave(): void {
-    this.#evaluating--
+    this.#active--
   }
 
   /** Tokens to evaluate next. */
   get piece(): number {
-    const target = this.#runs > 1 ? TARGET : TARGET_ALONE
-    const share = this.#speed === undefined ? FIRST : (this.#speed * target) / Math.max(1, this.#evaluating)
+    const share = this.#speed === undefined ? FIRST : (this.#speed * TARGET) / Math.max(1, this.#active)
     const steps = Math.round(share / LEAST) * LEAST
     return Math.min(this.#most, Math.max(LEAST, steps))
   }
 
   record(tokens: number, milliseconds: number): void {
-    const speed = (tokens * Math.max(1, this.#evaluating)) / Math.max(0.1, milliseconds)
+    const speed = (tokens * Math.max(1, this.#active)) / Math.max(0.1, milliseconds)
     this.#speed = this.#speed === undefined ? speed : (this.#speed + speed) / 2
   }
 }

@@ -47,11 +47,6 @@ export class Slot {
     return this.#broken ? 0 : this.#sequence.nextTokenIndex
   }
 
-  /** Does a run's work when all earlier work is over. */
-  async run(work: () => Promise<void>): Promise<void> {
-    await this.work.add(async () => this.#pace.during(work))
-  }
-
   /** What the slot holds is not certain any more: it is thrown away before the next work. */
   markBroken(): void {
     this.#broken = true

@@ -31,7 +31,7 @@ export function runText(task: Task, options: RunOptions, slot: Slot, host: TextH
     const run = new TextRun(requireText(task, host.plan), options, slot, host)
     host.lifetime.begin(channel)
     // Not awaited: after an abort the slot has a native step to finish, and its next work waits for that.
-    void slot.run(async () => run.perform(channel))
+    void slot.work.add(async () => run.perform(channel))
   })
 }
 
