@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadedModel, LoadFailureClass, LoadOptions, LoadPlan } from '../engine.ts'
+import { ContextGate } from './context-gate.ts'
 import { EmbeddingModel } from './embedding-model.ts'
 import type { LoadShape } from './footprint.ts'
 import { layersOnGpu } from './gpu-layers.ts'
@@ -106,7 +107,8 @@ async function prepareText(
   const context = await createContext(plan, model, shape, signal)
   sampleOneByOne(context)
   const pace = new PrefillPace(shape.batchSize)
-  const slots = Array.from({ length: plan.slots }, () => new Slot(context, pace, clock))
+  const gate = new ContextGate()
+  const slots = Array.from({ length: plan.slots }, () => new Slot(context, pace, clock, gate))
   const lifetime = lifetimeOf(plan, runtime, clock)
   const stateIdentity = stateIdentityOf(plan, shape, version)
   const { module } = runtime

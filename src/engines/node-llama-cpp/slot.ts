@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { ContextGate } from './context-gate.ts'
 import type { LlamaContext, LlamaEvaluateOptions, LlamaSequence, LlamaSteps } from './llama-module.ts'
 import type { PrefillPace } from './prefill-pace.ts'
 import { WorkQueue } from './work-queue.ts'
@@ -24,6 +25,7 @@ export class Slot {
   readonly #context: LlamaContext
   readonly #pace: PrefillPace
   readonly #clock: Clock
+  readonly #gate: ContextGate
   #sequence: LlamaSequence
   #prefilling: LlamaSteps | undefined
   #broken = false
@@ -31,10 +33,11 @@ export class Slot {
   /** All that is done with the slot: a run that was given up may have a native step to finish before the next can begin. */
   readonly work: WorkQueue = new WorkQueue()
 
-  constructor(context: LlamaContext, pace: PrefillPace, clock: Clock) {
+  constructor(context: LlamaContext, pace: PrefillPace, clock: Clock, gate: ContextGate = new ContextGate()) {
     this.#context = context
     this.#pace = pace
     this.#clock = clock
+    this.#gate = gate
     this.#sequence = context.getSequence()
   }
 
@@ -45,6 +48,16 @@ export class Slot {
   /** Tokens it holds. */
   get tokens(): number {
     return this.#broken ? 0 : this.#sequence.nextTokenIndex
+  }
+
+  /** To be awaited before each step of an answer; undefined = go on at once. */
+  get turn(): Promise<void> | undefined {
+    return this.#gate.turn
+  }
+
+  /** Does what needs the context's lock, which steps of other slots would hold for ever. */
+  alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#gate.alone(work)
   }
 
   /** What the slot holds is not certain any more: it is thrown away before the next work. */
@@ -65,14 +78,13 @@ export class Slot {
     // Some kinds of cache cannot forget their end: the engine would evaluate the beginning again in one go, deaf to aborts.
     const costly = sequence.needsCheckpoints && sequence.getRestoreToPrefixIndexEvaluationSize(kept - 1) > 0
     if (kept <= 0 || costly) return this.clear()
-    await sequence.eraseContextTokenRanges([{ start: kept, end: sequence.nextTokenIndex }])
+    await this.alone(() => sequence.eraseContextTokenRanges([{ start: kept, end: sequence.nextTokenIndex }]))
     return sequence.nextTokenIndex
   }
 
   /** Erases everything. @returns tokens kept, so none */
   async clear(): Promise<0> {
-    if (!this.#broken) await this.#sequence.clearHistory()
-    else await this.#renew()
+    await this.alone(() => (this.#broken ? this.#renew() : this.#sequence.clearHistory()))
     return 0
   }
 
@@ -84,6 +96,7 @@ export class Slot {
         const done = this.#sequence.nextTokenIndex
         const piece = this.#pace.piece
         if (stopped() || prompt.length - done <= piece) return prompt.slice(done)
+        if (this.turn !== undefined) await this.turn
         const begun = this.#clock.now()
         await this.#evaluate(prompt.slice(done, done + piece))
         this.#pace.record(piece, this.#clock.now() - begun)

@@ -91,7 +91,7 @@ export class TextModel implements LoadedModel {
       const { tokens } = slot
       if (tokens === 0)
         throw new ModelyardError('invalid_request', `Slot ${index} is empty; there is nothing to save.`)
-      await slot.sequence.saveStateToFile(path)
+      await slot.alone(() => slot.sequence.saveStateToFile(path))
       return { tokens, bytes: await sealSlotFile(path, this.#parts.stateIdentity) }
     })
   }
@@ -104,7 +104,7 @@ export class TextModel implements LoadedModel {
       await slot.clear()
       if (!(await isSealedFor(path, this.#parts.stateIdentity))) return false
       try {
-        await slot.sequence.loadStateFromFile(path, { acceptRisk: true })
+        await slot.alone(() => slot.sequence.loadStateFromFile(path, { acceptRisk: true }))
         return true
       } catch {
         slot.markBroken()

@@ -115,8 +115,9 @@ class TextRun {
     const sequence = this.#slot.sequence
     const steps = this.#steps(rest)
     try {
+      if (this.#slot.turn !== undefined) await this.#slot.turn
       let step = await steps.next()
-      if (sequence.needsCheckpoints) await sequence.takeCheckpoint()
+      if (sequence.needsCheckpoints) await this.#slot.alone(() => sequence.takeCheckpoint())
       await this.#start(channel)
       while (step.done !== true && !channel.closed) {
         const token = this.#chosen(step.value)
@@ -125,6 +126,7 @@ class TextRun {
         if (paused !== undefined) await paused
         if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
         if (this.#answer.length >= this.#maxTokens) return await this.#finish('length', channel)
+        if (this.#slot.turn !== undefined) await this.#slot.turn
         step = await steps.next(token)
       }
       return await this.#finish('stop', channel)
