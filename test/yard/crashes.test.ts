@@ -9,6 +9,7 @@ import {
   type ChatStream,
   descendants,
   ENDLESS,
+  FIXED,
   HAS_LLAMA,
   isRunning,
   openHome,
@@ -22,6 +23,9 @@ import {
 
 const HELLO = 'Hello, how are you today?'
 const COUNT = 'one two three four five six seven eight nine ten'
+
+/** Far more than the model was made for: what goes on until its context is full goes on for long enough. */
+const LONG = 16_384
 
 const SCRIPTED = {
   engine: 'scripted',
@@ -49,7 +53,7 @@ describe('a worker that is killed (R11, R12, M19)', () => {
     home = await openHome({
       models: {
         talker: SCRIPTED,
-        ...(HAS_LLAMA && { tiny: { file: TINY_CHAT, context: 2048, slots: 4 } }),
+        ...(HAS_LLAMA && { tiny: { file: TINY_CHAT, context: LONG, slots: 4 } }),
       },
     })
     served = await serve(home)
@@ -88,11 +92,11 @@ describe('a worker that is killed (R11, R12, M19)', () => {
   )
 
   it.runIf(HAS_LLAMA)('under four streams: each is told, and none of them hangs', async () => {
-    const words = ['Count.', 'hi', 'Count. Count.', 'hi hi']
     const streams = await Promise.all(
-      words.map((asked) => api.stream(asked, { model: 'tiny', logit_bias: ENDLESS })),
+      FIXED.map(({ messages }) => api.stream(messages, { model: 'tiny', logit_bias: ENDLESS })),
     )
-    for (const stream of streams) await stream.readText(5)
+    expect(streams).toHaveLength(4)
+    await Promise.all(streams.map((stream) => stream.readText(1)))
     killNine(await workerOf('tiny'))
     for (const stream of streams) {
       await stream.readAll()
@@ -178,7 +182,7 @@ describe('a server that is killed', () => {
     home = await openHome({
       models: {
         talker: SCRIPTED,
-        ...(HAS_LLAMA && { tiny: { file: TINY_CHAT, context: 2048 } }),
+        ...(HAS_LLAMA && { tiny: { file: TINY_CHAT, context: LONG } }),
       },
     })
   })
@@ -214,7 +218,7 @@ describe('a server that is killed', () => {
   it('SIGTERM: an answer that ends in time is whole, and nothing is left', async () => {
     const served = await serve(home)
     const model = HAS_LLAMA ? 'tiny' : 'talker'
-    const stream = await served.api.stream('Count.', { model, logit_bias: ENDLESS, max_tokens: 200 })
+    const stream = await served.api.stream('Count.', { model, logit_bias: ENDLESS, max_tokens: 1500 })
     await stream.readText(5)
     const workers = descendants(served.program.pid)
     served.program.kill('SIGTERM')

@@ -4,7 +4,7 @@ import { createYard, type Yard } from '../../src/yard.ts'
 import type { TestHome } from '../cli/program.ts'
 import { RawClient } from '../http/test-server.ts'
 import { TINY_CHAT } from '../models/paths.ts'
-import { Api, chatBody, ENDLESS, FIXED, HAS_LLAMA, openHome, until, user } from './harness.ts'
+import { Api, chatBody, ENDLESS, FIXED, HAS_LLAMA, openHome, sleep, until, user } from './harness.ts'
 
 /** A question of the fixed ones for each of several clients. */
 const questionOf = (client: number): (typeof FIXED)[number] => {
@@ -22,7 +22,7 @@ describe.runIf(HAS_LLAMA)('eight clients at once on one model with four slots', 
     home = await openHome()
     yard = await createYard({
       home: home.path,
-      models: { tiny: { file: TINY_CHAT, context: 2048, slots: 4 } },
+      models: { tiny: { file: TINY_CHAT, context: 16_384, slots: 4 } },
     })
     yard.subscribe((event) => events.push(event))
     api = new Api((await yard.listen({ port: 0 })).url)
@@ -100,6 +100,28 @@ describe.runIf(HAS_LLAMA)('eight clients at once on one model with four slots', 
     for (const left of waiting) expect(left).toEqual(arrived.slice(8 - left.length))
     expect(waiting.at(-1)).toEqual([])
     for (const { result } of await Promise.all(blocking)) expect(result.finishReason).toBe('abort')
+  })
+
+  it('begin at once, however long the others before them go on (R9, P5)', async () => {
+    // Two answers that take turns in the engine leave it no idle moment: those who come later still get theirs.
+    for (let round = 0; round < 5; round++) {
+      const leave = new AbortController()
+      const begun: number[] = []
+      const answering = FIXED.map(async ({ messages }, client) => {
+        await sleep(client * 10)
+        const stream = yard.chat({
+          model: 'tiny',
+          messages: messages as never,
+          logitBias: ENDLESS,
+          signal: leave.signal,
+        })
+        for await (const part of stream) if (part.type === 'text') begun[client] = (begun[client] ?? 0) + 1
+      })
+      await until(() => [0, 1, 2, 3].every((client) => (begun[client] ?? 0) > 5), 10_000)
+      leave.abort()
+      await Promise.all(answering)
+    }
+    expect(yard.state().runs.active).toBe(0)
   })
 
   it('BR-27: two hundred chats in a row, every fifth one left in the middle, and every slot is there again', async () => {
