@@ -12,7 +12,8 @@ function runTool(path: string, args: string[]): { status: number | null; output:
     {
       cwd: ROOT,
       encoding: 'utf8',
-      env: { ...process.env, NO_COLOR: '1' },
+      // Packing must not build: `dist/` would be gone for seconds under the tests that run beside this one.
+      env: { ...process.env, NO_COLOR: '1', npm_config_ignore_scripts: 'true' },
     },
   )
   return { status, output: stdout + stderr }
