@@ -15,6 +15,8 @@ export interface AcquireRequest {
   signal?: AbortSignal
   /** Most milliseconds to wait for the lease; then `timeout`. Absent = no limit. */
   timeout?: number
+  /** The lease of the run that asks: a custom engine that uses other models. It goes before all others and takes no place of its own (P14). */
+  within?: Lease
   /** Overrides the model's keepAlive from this lease's release on, in milliseconds. */
   keepAlive?: number
 }

@@ -9,4 +9,6 @@ export interface PoolModel {
   /** Milliseconds idle until unload; 0 = at release, −1 = never. */
   keepAlive: number
   pinned: boolean | 'soft'
+  /** Ids of the models that a run of this one may itself ask for; without cycles. Memory and places are planned together (P14). */
+  uses?: readonly string[]
 }

@@ -200,3 +200,18 @@ describe('the alarm', () => {
     expect(Math.max(...delays)).toBeLessThan(2 ** 31)
   })
 })
+
+describe('a lease within another (P14)', () => {
+  it('takes no place of its own and goes first', async () => {
+    const fixture = newPool({ roomFor: { concurrency: 1 } })
+    declareAll(fixture, sized('caption', 20, { uses: ['chat'] }), sized('chat', 40))
+    const outer = await fixture.pool.acquire({ model: 'caption' })
+    const other = fixture.pool.acquire({ model: 'chat' })
+    const inner = await fixture.pool.acquire({ model: 'chat', within: outer })
+    expect(fixture.pool.status().runs.active).toBe(1)
+    inner.release()
+    outer.release()
+    ;(await other).release()
+    expect(fixture.pool.status().runs.active).toBe(0)
+  })
+})

@@ -68,7 +68,8 @@ export class Pool implements AsyncDisposable {
 
   #ticketFor(request: AcquireRequest, wish: Partial<TicketRequest>): TicketRequest {
     const { model, fingerprint: chain = [], priority = 'normal', keepAlive } = request
-    return this.#driver.desk.newTicket(model, { chain, priority, keepAlive, ...wish })
+    const within = request.within?.instance
+    return this.#driver.desk.newTicket(model, { chain, priority, keepAlive, within, ...wish })
   }
 
   /** Resolves when a copy of the model is ready, loading one if need be. @throws as {@link acquire} */

@@ -40,6 +40,7 @@ export class TicketDesk {
       timeout: wish.timeout,
       immediate: wish.immediate ?? false,
       force: wish.force ?? false,
+      within: wish.within,
     }
   }
 

@@ -7,15 +7,16 @@ const CLASS: Record<Priority, number> = { interactive: 0, normal: 1, background:
 /** A ticket rises one class each time it has waited this long, so that no class starves another (R20). */
 export const PROMOTE_AFTER = 30_000
 
-/** 0 goes first. */
+/** The lowest goes first. What a run asks for comes before all else, for that run holds a place while it waits (P14). */
 export function classOf(ticket: Ticket, at: number): number {
+  if (ticket.within !== undefined) return -1
   const base = CLASS[ticket.priority]
   return base === 0 ? 0 : Math.max(0, base - Math.floor((at - ticket.arrivedAt) / PROMOTE_AFTER))
 }
 
 /** When the ticket rises next; undefined in the highest class. */
 export function risesAt(ticket: Ticket, at: number): number | undefined {
-  if (classOf(ticket, at) === 0) return undefined
+  if (classOf(ticket, at) <= 0) return undefined
   return ticket.arrivedAt + (Math.floor((at - ticket.arrivedAt) / PROMOTE_AFTER) + 1) * PROMOTE_AFTER
 }
 
@@ -47,13 +48,13 @@ export function ranked(step: Step, queue: Queue): readonly Ticket[] {
   return queue.tickets.toSorted((a, b) => compareTickets(step, a, b))
 }
 
-/** Some ticket of the instance's model comes before the given one, or is entitled to the instance (R7, R9). */
+/** Some ticket of the instance's model comes before the given one, or is entitled to the instance (R7, R9); nobody comes before what a run asks for (P14). */
 export function isAwaited(step: Step, instance: Instance, before: Ticket | undefined): boolean {
+  if (before === undefined) return queued(step.state, instance.model).length > 0
+  const owes = (ticket: Ticket): boolean =>
+    before.within === undefined && step.rules.isEntitled(ticket, instance)
   return queued(step.state, instance.model).some(
-    (ticket) =>
-      before === undefined ||
-      step.rules.isEntitled(ticket, instance) ||
-      compareTickets(step, ticket, before) < 0,
+    (ticket) => owes(ticket) || compareTickets(step, ticket, before) < 0,
   )
 }
 

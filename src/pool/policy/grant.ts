@@ -34,13 +34,14 @@ function occupy(step: Step, ticket: Ticket, instance: Instance, index: number, s
     ticket: ticket.id,
     grantedAt: step.at,
     keepAlive: ticket.keepAlive,
+    within: ticket.within,
     before: slot.chain,
   }
   // F11: whatever is cached is stale from the first token of the run on.
   const slots = instance.slots.with(index, { chain: [], usedAt: step.at, lease })
   setInstance(step, { ...instance, slots, leases: instance.leases + 1, usedAt: step.at, served: true })
   step.state.leases = step.state.leases + 1
-  step.state.runs = step.state.runs + 1
+  if (ticket.within === undefined) step.state.runs = step.state.runs + 1
 }
 
 /** The part of the wait in which the granting instance was being loaded. */

@@ -20,7 +20,7 @@ export function ticketArrived(step: Step, event: EventOf<'ticket-arrived'>): voi
     changeModel(step, ticket.model, { suspended: false, shortSince: undefined })
   }
   // Who may not wait gets what is free now; no load must be started for someone who is then refused.
-  const mayWait = !isFull(step, ticket.model) && !hasNoTime(ticket)
+  const mayWait = (ticket.within !== undefined || !isFull(step, ticket.model)) && !hasNoTime(ticket)
   enqueue(step, mayWait ? ticket : { ...ticket, immediate: true, timeout: undefined })
 }
 
@@ -85,7 +85,7 @@ export function leaseReleased(step: Step, event: EventOf<'lease-released'>): voi
   const { lease } = slot
   if (lease === undefined) return
   setInstance(step, freed(step, instance, event, lease))
-  step.state.runs = step.state.runs - 1
+  if (lease.within === undefined) step.state.runs = step.state.runs - 1
   announceRelease(step, instance, event.slot, lease)
   if (!event.untouched) noteSuccess(step, instance)
 }

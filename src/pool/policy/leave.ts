@@ -89,7 +89,8 @@ export function cutLeases(step: Step, id: string, error: SerializedError): void 
   const slots = instance.slots.map((slot) =>
     slot.lease === undefined ? slot : { chain: [], usedAt: step.at, lease: undefined },
   )
-  step.state.runs = step.state.runs - instance.leases
+  const runs = instance.slots.filter(({ lease }) => lease !== undefined && lease.within === undefined).length
+  step.state.runs = step.state.runs - runs
   setInstance(step, { ...instance, slots, leases: 0, usedAt: step.at })
 }
 

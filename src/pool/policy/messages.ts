@@ -19,6 +19,8 @@ export interface TicketRequest {
   readonly timeout: number | undefined
   readonly immediate: boolean
   readonly force: boolean
+  /** The instance whose run asks for it (P14). */
+  readonly within: string | undefined
 }
 
 /** What happened, in the past tense. `at` is milliseconds on the monotonic clock and never goes back. */

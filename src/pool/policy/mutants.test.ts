@@ -62,7 +62,7 @@ const MUTANTS: [fault: string, mutant: Decide, rules: string[]][] = [
   [
     'F5: a failed load leaves its instance behind',
     withHandlers({ 'load-failed': () => undefined }),
-    ['R8', 'R9', 'R10'],
+    ['R8', 'R9', 'R10', 'P12'],
   ],
   [
     'F6: the GPU stays taken after a failed load',
@@ -77,7 +77,7 @@ const MUTANTS: [fault: string, mutant: Decide, rules: string[]][] = [
         ]
       },
     }),
-    ['R8', 'R9'],
+    ['R8', 'R9', 'P12'],
   ],
   ['F8: what was loaded for a visitor who left stays', withRules({ isWanted: () => true }), ['R10']],
   [

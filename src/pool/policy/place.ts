@@ -4,7 +4,10 @@ import { grow, seekLoad } from './seek-load.ts'
 import type { Instance, ModelState, Ticket } from './state.ts'
 import { command, copiesOf, setInstance, wake, type SlotChoice, type Step, type Turn } from './step.ts'
 import { activeThreads, holdForThreads, threadUsers } from './threads.ts'
-import { dequeue } from './tickets.ts'
+import { notTogether } from './refusals.ts'
+import { demandFor } from './room.ts'
+import { dequeue, refuse } from './tickets.ts'
+import { partsOf, runningWithParts } from './together.ts'
 import { waits, type Outcome } from './waiting.ts'
 import type { Wait } from './wait.ts'
 
@@ -47,9 +50,12 @@ function placeRun(
 ): Outcome {
   const free = open.filter((instance) => !isHeld(step, turn, instance, ticket))
   if (free.length === 0) return passOver(turn, ticket, open)
-  const able = free.filter((instance) => step.rules.threadsFree(step, turn, instance))
+  const able = free.filter((instance) => step.rules.threadsFree(step, turn, instance, ticket.within))
   if (able.length === 0) return waitForThreads(step, turn, ticket, free)
-  if (!step.rules.mayRun(step.state)) return waits(turn, ticket, concurrencyWait(step))
+  if (ticket.within === undefined) {
+    if (!step.rules.mayRun(step.state)) return waits(turn, ticket, concurrencyWait(step))
+    if (!step.rules.fitsTogether(step, model)) return waitForOthersWithParts(step, turn, model, ticket)
+  }
   const choice = step.rules.chooseSlot(able, ticket.chain)
   if (choice === undefined) return 'blocked'
   // R3 (c) before (d): rather a new copy than somebody's context, when it costs nobody anything.
@@ -64,6 +70,7 @@ function granted(step: Step, ticket: Ticket, choice: SlotChoice): Outcome {
 
 /** R9: the instance makes way for an older ticket, and this one is not among those it owes a slot. */
 function isHeld(step: Step, turn: Turn, instance: Instance, ticket: Ticket): boolean {
+  if (ticket.within !== undefined) return false
   return turn.held.has(instance.id) && !step.rules.isEntitled(ticket, instance)
 }
 
@@ -77,6 +84,16 @@ function heldWait(turn: Turn, open: readonly Instance[]): Wait {
   const [instance] = open
   const hold = instance === undefined ? undefined : turn.held.get(instance.id)
   return { kind: 'turn', instance: instance?.id ?? '', of: hold?.model ?? '', since: hold?.since ?? 0 }
+}
+
+/** P14: a run that may ask for more than there is beside other such runs waits for those, or will never do. */
+function waitForOthersWithParts(step: Step, turn: Turn, model: ModelState, ticket: Ticket): Outcome {
+  const others = runningWithParts(step.state)
+  const uses = partsOf(step.state, [ticket.model])
+  if (others.length > 0) return waits(turn, ticket, { kind: 'together', uses, holders: others })
+  const error = step.rules.impossible(step, demandFor(model, ticket)) ?? notTogether(ticket.model, uses)
+  refuse(step, ticket, error)
+  return 'served'
 }
 
 function concurrencyWait(step: Step): Wait {

@@ -52,6 +52,8 @@ export function waitedTooLong(ticket: Ticket, at: number, reason: string): Seria
 
 export interface TooLarge {
   model: string
+  /** Models it uses, counted in `need` (P14). */
+  uses: readonly string[]
   domain: MemoryDomain
   need: number
   limit: number
@@ -63,17 +65,27 @@ export interface TooLarge {
 
 /** R6 */
 export function tooLarge(facts: TooLarge): SerializedError {
-  const { model, domain, need, limit, pinned, largestContext, contextSize } = facts
+  const { model, uses, domain, need, limit, pinned, largestContext, contextSize } = facts
   const held = pinned.reduce((sum, { bytes }) => sum + bytes, 0)
   const names = pinned.map(({ instance, bytes }) => `${instance} (${formatBytes(bytes)})`).join(', ')
   const beside =
     pinned.length === 0 ? '' : `, of which ${formatBytes(held)} are held for good by pinned ${names}`
-  const remedy =
-    largestContext === null
-      ? ' No context is small enough to fit; raise the budget, unpin something or choose a smaller model.'
-      : ` The largest context that fits is ${largestContext} (asked: ${contextSize}).`
-  const message = `"${model}" needs ${formatBytes(need)} of ${domain}, the limit is ${formatBytes(limit)}${beside}.${remedy}`
+  const remedy = remedyFor(uses.length > 0, largestContext, contextSize)
+  const parts = uses.length === 0 ? '' : ` with what it uses (${uses.join(', ')})`
+  const message = `"${model}"${parts} needs ${formatBytes(need)} of ${domain}, the limit is ${formatBytes(limit)}${beside}.${remedy}`
   return refusal('model_too_large', message, { ...facts })
+}
+
+function remedyFor(hasParts: boolean, largestContext: number | null, asked: number): string {
+  if (hasParts) return ' Raise the budget, unpin something or choose smaller models.'
+  if (largestContext !== null) return ` The largest context that fits is ${largestContext} (asked: ${asked}).`
+  return ' No context is small enough to fit; raise the budget, unpin something or choose a smaller model.'
+}
+
+/** P14: the copy that is there and what it uses are too much, whatever a fresh one would take. */
+export function notTogether(model: string, uses: readonly string[]): SerializedError {
+  const message = `"${model}" and what it uses (${uses.join(', ')}) do not fit into memory together. Raise the budget or choose smaller models.`
+  return refusal('model_too_large', message, { model, uses })
 }
 
 /** M6 with nobody who may go. */

@@ -29,6 +29,7 @@ import { mayAdd } from './seek-load.ts'
 import type { PoolState } from './state.ts'
 import type { Handlers, Rules } from './step.ts'
 import { threadsFree } from './threads.ts'
+import { fitsTogether } from './together.ts'
 import { isWanted, walk } from './walk.ts'
 
 /** P4: one count, raised by the grant itself (F2). */
@@ -80,4 +81,5 @@ export const RULES: Rules = {
   expiresAt,
   spareCopies,
   threadsFree,
+  fitsTogether,
 }

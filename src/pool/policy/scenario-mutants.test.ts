@@ -75,6 +75,23 @@ const SCENARIOS: [fault: string, mutant: Decide, isRight: (policy: Decide) => bo
     },
   ],
   [
+    'P14: two that use others begin together whatever they may ask for',
+    withRules({ fitsTogether: () => true }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      for (const id of ['one', 'two']) {
+        world.declare(sized(id, 30, { uses: [`part of ${id}`], keepAlive: -1 }))
+        world.declare(sized(`part of ${id}`, 50))
+        world.request({ model: id, hold: 1 })
+        world.run(world.now + 5000)
+      }
+      const visitors = ['one', 'two'].map((model) => world.request({ model, hold: 1000 }))
+      world.run(world.now + 60_000)
+      const parts = visitors.flatMap((visitor) => visitor.parts)
+      return parts.length === 2 && parts.every(({ outcome }) => outcome === 'done')
+    },
+  ],
+  [
     'R3: a conversation gets any free slot',
     withRules({
       chooseSlot: (open) => {

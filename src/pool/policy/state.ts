@@ -31,6 +31,8 @@ export interface HeldLease {
   readonly ticket: string
   readonly grantedAt: number
   readonly keepAlive: number | undefined
+  /** The instance whose run asked for it; such a lease is part of that run and takes no place of its own (P14). */
+  readonly within: string | undefined
   /** What the slot held before: still true if the lease ends without a run. */
   readonly before: Fingerprint
 }
@@ -118,6 +120,8 @@ export interface Ticket {
   readonly immediate: boolean
   /** May be loaded up to the absolute limit. */
   readonly force: boolean
+  /** The instance whose run asks for it (P14). */
+  readonly within: string | undefined
   readonly arrivedAt: number
   /** Number in order of arrival. */
   readonly number: number

@@ -120,7 +120,9 @@ export interface Rules {
   readonly expiresAt: (instance: Instance, model: ModelState, limits: PoolLimits) => number
   readonly spareCopies: (state: PoolState, model: ModelState) => number
   /** R17 */
-  readonly threadsFree: (step: Step, turn: Turn, instance: Instance) => boolean
+  readonly threadsFree: (step: Step, turn: Turn, instance: Instance, within?: string) => boolean
+  /** P14 */
+  readonly fitsTogether: (step: Step, model: ModelState) => boolean
 }
 
 /** Notes a moment at which the decision must be made anew, though nothing else may happen until then. */

@@ -1,3 +1,4 @@
+import { asksByInstance } from './asks.ts'
 import type { Instance, PoolState } from './state.ts'
 import type { Step, Turn } from './step.ts'
 
@@ -16,12 +17,27 @@ export function threadUsers(state: PoolState): Instance[] {
   return state.instances.filter((instance) => usesThreads(instance) && instance.plan.threads > 0)
 }
 
-/** R17: whether the instance may run now. One that wants more threads than there are runs when nothing else does. */
-export function threadsFree(step: Step, turn: Turn, instance: Instance): boolean {
+/**
+ * R17: whether the instance may run now. One that wants more threads than there are runs when nothing else does. What is asked for within
+ * a run may use the threads of all who wait for such things meanwhile (P14).
+ */
+export function threadsFree(step: Step, turn: Turn, instance: Instance, within?: string): boolean {
   const { threads } = instance.plan
   if (threads === 0 || usesThreads(instance)) return true
-  const taken = activeThreads(step.state) + turn.threadsReserved
+  const taken =
+    within === undefined ? activeThreads(step.state) + turn.threadsReserved : computingThreads(step.state)
   return taken === 0 || taken + threads <= step.state.limits.threads
+}
+
+/** Threads of those that do not wait, with all their runs, for something they asked for. */
+function computingThreads(state: PoolState): number {
+  const asks = asksByInstance(state)
+  let sum = 0
+  for (const instance of state.instances) {
+    if (usesThreads(instance) && (asks.get(instance.id) ?? 0) < Math.max(1, instance.leases))
+      sum += instance.plan.threads
+  }
+  return sum
 }
 
 /**

@@ -5,7 +5,7 @@ import { announce, command, type Step } from './step.ts'
 
 /** Puts a new ticket at the end of its model's queue. */
 export function enqueue(step: Step, request: TicketRequest): Ticket {
-  const { id, model, wants, chain, priority, keepAlive, immediate, force, timeout } = request
+  const { id, model, wants, chain, priority, keepAlive, immediate, force, timeout, within } = request
   const number = step.state.tickets + 1
   const deadline = timeout === undefined ? undefined : step.at + timeout
   const arrivedAt = step.at
@@ -18,6 +18,7 @@ export function enqueue(step: Step, request: TicketRequest): Ticket {
     keepAlive,
     immediate,
     force,
+    within,
     arrivedAt,
     number,
     deadline,

@@ -8,6 +8,7 @@ export type Wait =
   | { kind: 'load'; instance: string; progress: number | undefined; since: number }
   | { kind: 'concurrency'; runs: number; limit: number }
   | { kind: 'threads'; needed: number; active: number; limit: number; users: readonly string[] }
+  | { kind: 'together'; uses: readonly string[]; holders: readonly string[] }
   | { kind: 'turn'; instance: string; of: string; since: number }
   | { kind: 'idle'; needs: number; domain: MemoryDomain; free: number; holders: readonly string[] }
   | { kind: 'evicting'; victims: readonly string[]; frees: number }
@@ -29,6 +30,8 @@ export function waitSentence(wait: Wait, at: number): string {
       return `${wait.runs} of at most ${wait.limit} runs are active`
     case 'threads':
       return `it needs ${wait.needed} threads; ${wait.active} of ${wait.limit} are used by ${list(wait.users)}`
+    case 'together':
+      return `it uses ${list(wait.uses)}, which do not fit beside what ${list(wait.holders)} may ask for`
     case 'turn':
       return `${wait.instance} makes way for ${wait.of}, which has waited ${formatDuration(at - wait.since)}`
     default:
@@ -36,7 +39,7 @@ export function waitSentence(wait: Wait, at: number): string {
   }
 }
 
-type MemoryWait = Exclude<Wait, { kind: 'slot' | 'load' | 'concurrency' | 'threads' | 'turn' }>
+type MemoryWait = Exclude<Wait, { kind: 'slot' | 'load' | 'concurrency' | 'threads' | 'together' | 'turn' }>
 
 function memorySentence(wait: MemoryWait, at: number): string {
   switch (wait.kind) {

@@ -35,7 +35,8 @@ function forgetWaits(step: Step): void {
 function startWarmUps(step: Step, turn: Turn): void {
   for (const instance of step.state.instances) {
     if (instance.state !== 'warming' || instance.coming?.isWarmingUp !== false) continue
-    if (step.rules.threadsFree(step, turn, instance)) {
+    const within = ticketsOf(step.state, instance.model).find((ticket) => ticket.within !== undefined)?.within
+    if (step.rules.threadsFree(step, turn, instance, within)) {
       setInstance(step, { ...instance, coming: { ...instance.coming, isWarmingUp: true } })
       command(step, { type: 'start-warm-up', instance: instance.id })
     } else waitForWarmUp(step, turn, instance)

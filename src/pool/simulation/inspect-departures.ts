@@ -36,7 +36,9 @@ function notAwaited({ decision: { state }, event, before }: Look, victim: Instan
   const readyAt = victim.readyAt ?? 0
   if (event.at < readyAt + state.limits.minimumResidency) breach('R7', `${victim.id} was loaded a moment ago`)
   if (waiting.length === 0) return
-  if (waiting.some((ticket) => ticket.arrivedAt <= readyAt)) breach('R9', `${victim.id} still owes a service`)
+  const isForPart = state.queues.some(({ tickets }) => tickets.some(({ within }) => within !== undefined))
+  if (!isForPart && waiting.some((ticket) => ticket.arrivedAt <= readyAt))
+    breach('R9', `${victim.id} still owes a service`)
   const others = [...state.queues, ...before.queues]
     .filter((queue) => queue.model !== victim.model)
     .flatMap((queue) => queue.tickets)

@@ -23,9 +23,14 @@ export function inspectGrant(look: Look, command: CommandOf<'grant-lease'>): voi
 
 /** R17 */
 export function inspectThreads({ decision: { state } }: Look): void {
+  // P14: whoever waits for what it asked for does not compute meanwhile.
+  const leases = state.instances.flatMap(({ slots }) => slots.map(({ lease }) => lease?.within))
+  const tickets = state.queues.flatMap((queue) => queue.tickets.map(({ within }) => within))
+  const asking = new Set([...leases, ...tickets])
   const users = state.instances.filter(
     (instance) =>
-      instance.leases > 0 || (instance.state === 'warming' && instance.coming?.isWarmingUp === true),
+      (!asking.has(instance.id) && instance.leases > 0) ||
+      (instance.state === 'warming' && instance.coming?.isWarmingUp === true),
   )
   const active = users.reduce((sum, { plan }) => sum + plan.threads, 0)
   const some = users.filter(({ plan }) => plan.threads > 0).length
@@ -34,6 +39,7 @@ export function inspectThreads({ decision: { state } }: Look): void {
 
 /** The order of the queue, counted anew. */
 function rank(ticket: Ticket, at: number): number {
+  if (ticket.within !== undefined) return -1
   const base = { interactive: 0, normal: 1, background: 2 }[ticket.priority]
   return Math.max(0, base - Math.floor((at - ticket.arrivedAt) / 30_000))
 }
@@ -49,11 +55,12 @@ function ticketsBefore(state: PoolState, id: string): Ticket | undefined {
 
 /** R2, F12: within one model nobody is passed, where there is but one copy to choose from. */
 function overtakesNobody(
-  { before, decision: { state }, event }: Look,
+  { before, decision: { state }, event, world }: Look,
   command: CommandOf<'grant-lease'>,
 ): void {
   const model = state.models.get(command.model)?.model
   const granted = ticketsBefore(before, command.ticket)
+  if (world.visitors.get(command.ticket)?.request.within !== undefined) return
   if (model === undefined || model.maxInstances > 1) return
   // R9: whoever waited already when the copy became ready is served by it, whoever else has come since.
   const copy = state.instances.find(({ id }) => id === command.instance)

@@ -54,9 +54,10 @@ function inspectCounts({ decision: { state }, event, world }: Look): void {
   let runs = 0
   for (const instance of state.instances) {
     const leased = instance.slots.filter((slot) => slot.lease !== undefined).length
+    const parts = instance.slots.filter((slot) => slot.lease?.within !== undefined).length
     if (leased !== instance.leases)
       breach('F9', `${instance.id} counts ${instance.leases} leases and has ${leased}`)
-    runs += leased
+    runs += leased - parts
   }
   if (runs !== state.runs) breach('F2', `${state.runs} runs are counted, ${runs} slots are leased`)
   boundedQueues(state, event.type === 'ticket-arrived')

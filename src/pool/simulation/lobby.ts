@@ -77,8 +77,22 @@ export class Lobby {
     this.#around.after(hold, () => {
       if (visitor.outcome !== 'granted') return
       if (crashes) this.#machine.crash(copy)
-      else this.#finish(visitor, manner)
+      else this.#useOthers(visitor, manner, copy.model.uses ?? [])
     })
+  }
+
+  /** P14: its run asks for other models, one after the other, and ends when it had them all. */
+  #useOthers(visitor: Visitor, manner: Manner, left: readonly string[]): void {
+    const [model, ...rest] = left
+    if (visitor.outcome !== 'granted') return
+    if (model === undefined || manner === 'leaves') return this.#finish(visitor, manner)
+    const part = this.request({ model, hold: 100, within: visitor })
+    visitor.parts.push(part)
+    const look = (): void => {
+      if (part.outcome === 'waiting' || part.outcome === 'granted') this.#around.after(20, look)
+      else this.#useOthers(visitor, manner, rest)
+    }
+    look()
   }
 
   #finish(visitor: Visitor, manner: Manner): void {
@@ -119,6 +133,7 @@ export class Lobby {
   }
 
   #end(visitor: Visitor, outcome: Visitor['outcome']): void {
+    for (const part of visitor.parts) this.abort(part)
     visitor.outcome = outcome
     visitor.endedAt = this.#around.now()
   }

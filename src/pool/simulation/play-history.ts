@@ -142,7 +142,8 @@ class Player {
   expectAnEndForEverybody(): void {
     for (const domain of DOMAINS) this.world.machine.setForeign(domain, 0)
     this.world.run(this.world.now + LONG)
-    const open = this.#visitors.find(({ outcome }) => outcome === 'waiting' || outcome === 'granted')
+    const visitors = [...this.world.visitors.values()]
+    const open = visitors.find(({ outcome }) => outcome === 'waiting' || outcome === 'granted')
     if (open !== undefined)
       throw new Violation('R9', `${open.ticket} for ${open.request.model} is ${open.outcome} for ever`)
   }

@@ -7,6 +7,6 @@ const small = nat(7)
 export const HISTORIES: Arbitrary<History> = record({
   seed: nat(1000),
   limits: array(nat(3), { minLength: 13, maxLength: 13 }),
-  models: array(array(nat(5), { minLength: 16, maxLength: 16 }), { minLength: 1, maxLength: 4 }),
+  models: array(array(nat(5), { minLength: 17, maxLength: 17 }), { minLength: 1, maxLength: 4 }),
   actions: array(tuple(nat(19), small, nat(3), small, small), { maxLength: 40, size: 'max' }),
 })

@@ -17,6 +17,8 @@ export interface SimulatedModel {
   maxInstances?: number
   keepAlive?: number
   pinned?: boolean | 'soft'
+  /** Models its runs ask for (P14). */
+  uses?: readonly string[]
   loadTime?: number
   warmUpTime?: number
   unloadTime?: number
@@ -46,7 +48,9 @@ const CAPABILITIES: EngineCapabilities = {
 /** The model as the pool sees it. */
 export function poolModelOf(model: SimulatedModel): PoolModel {
   const { id, minInstances = 0, maxInstances = 1, keepAlive = 300_000, pinned = false } = model
-  return { id, plan: planOf(model), minInstances, maxInstances, keepAlive, pinned }
+  const { uses } = model
+  const plan = planOf(model)
+  return { id, plan, minInstances, maxInstances, keepAlive, pinned, ...(uses === undefined ? {} : { uses }) }
 }
 
 function planOf(model: SimulatedModel): LoadPlan {

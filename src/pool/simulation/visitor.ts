@@ -25,6 +25,8 @@ export interface VisitRequest {
   wants?: 'lease' | 'instance'
   force?: boolean
   immediate?: boolean
+  /** The visitor whose run asks for this one (P14). */
+  within?: Visitor
 }
 
 /** A request in the simulated world, and what became of it. */
@@ -37,6 +39,8 @@ export interface Visitor {
   grantedAt: number | undefined
   endedAt: number | undefined
   refusedWith: SerializedError | undefined
+  /** What its run asked for. */
+  readonly parts: Visitor[]
 }
 
 export function newVisitor(ticket: string, request: VisitRequest, arrivedAt: number): Visitor {
@@ -49,6 +53,7 @@ export function newVisitor(ticket: string, request: VisitRequest, arrivedAt: num
     grantedAt: undefined,
     endedAt: undefined,
     refusedWith: undefined,
+    parts: [],
   }
 }
 
@@ -65,5 +70,6 @@ export function ticketOf(visitor: Visitor): TicketRequest {
     timeout,
     immediate: immediate ?? false,
     force: force ?? false,
+    within: visitor.request.within?.granted?.instance,
   }
 }
