@@ -32,6 +32,23 @@ describe('victims (R7)', () => {
     expect(residents(world)).toEqual(['a', 'c', 'newcomer'])
   })
 
+  it('are so even when the least recently used one was loaded a moment ago: it is waited for until it may go', () => {
+    const world = newWorld({ limits: { minimumResidency: 2000 } })
+    world.declare(sized('a', 50, { keepAlive: -1 }))
+    world.declare(sized('b', 50, { keepAlive: -1 }))
+    for (const id of ['a', 'b', 'a']) {
+      world.request({ model: id, hold: 10 })
+      world.run(world.now + 600)
+    }
+    const readyAt = world.state.instances.find(({ model }) => model === 'b')?.readyAt ?? 0
+    world.declare(sized('newcomer', 50))
+    world.request({ model: 'newcomer', hold: 10 })
+    world.run(readyAt + 1990)
+    expect(residents(world)).toEqual(['a', 'b'])
+    world.run(readyAt + 2500)
+    expect(residents(world)).toEqual(['a', 'newcomer'])
+  })
+
   it('are as few as will do: one large one rather than two small ones', () => {
     const world = loaded({ a: 30, b: 30, c: 40 })
     swapIn(world, 40)

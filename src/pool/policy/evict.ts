@@ -14,14 +14,18 @@ export function spareCopies(state: PoolState, model: ModelState): number {
 
 /** R7, F19: idle, not pinned, past its minimum residency, and nobody older waits for it. */
 export function mayEvict(step: Step, instance: Instance, demand: Demand | undefined): boolean {
-  if (instance.state !== 'ready' || instance.leases > 0 || instance.model === demand?.model) return false
-  if (step.state.models.get(instance.model)?.model.pinned === true) return false
+  if (!isIdle(step, instance, demand)) return false
   const safeUntil = (instance.readyAt ?? step.at) + step.state.limits.minimumResidency
   if (step.at < safeUntil) {
     wake(step, safeUntil)
     return false
   }
   return !isAwaited(step, instance, demand?.ticket)
+}
+
+function isIdle(step: Step, instance: Instance, demand: Demand | undefined): boolean {
+  if (instance.state !== 'ready' || instance.leases > 0 || instance.model === demand?.model) return false
+  return step.state.models.get(instance.model)?.model.pinned !== true
 }
 
 /** What losing this instance costs; the cheapest goes first. Least recently used, for want of better knowledge. */
@@ -31,9 +35,21 @@ function costOf(instance: Instance): number {
 
 /** All that may be evicted for the demand, cheapest first, of each model only the copies beyond its minimum. */
 export function evictable(step: Step, demand: Demand | undefined): Instance[] {
+  return spare(step, (instance) => step.rules.mayEvict(step, instance, demand))
+}
+
+/** The same with those who were loaded a moment ago and may go soon. */
+export function evictableSoon(step: Step, demand: Demand | undefined): Instance[] {
+  return spare(
+    step,
+    (instance) => isIdle(step, instance, demand) && !isAwaited(step, instance, demand?.ticket),
+  )
+}
+
+function spare(step: Step, may: (instance: Instance) => boolean): Instance[] {
   const left = new Map<string, number>()
   return step.state.instances
-    .filter((instance) => step.rules.mayEvict(step, instance, demand))
+    .filter(may)
     .sort((a, b) => costOf(a) - costOf(b))
     .filter(({ model }) => {
       const state = step.state.models.get(model)

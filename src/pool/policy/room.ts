@@ -1,7 +1,7 @@
 import type { MemoryDomain } from '../../host/memory.ts'
 import { booksOf, fitsOnTop, isReturning } from './books.ts'
 import { isLarge, largeModels, limitOf } from './budget.ts'
-import { evictable, isSoftlyPinned } from './evict.ts'
+import { evictable, evictableSoon, isSoftlyPinned } from './evict.ts'
 import type { Holder, Instance, ModelState, Ticket } from './state.ts'
 import type { Demand, Shortage, Step, Turn } from './step.ts'
 
@@ -51,7 +51,21 @@ export function findRoom(step: Step, turn: Turn, demand: Demand, mayAskOthers: b
     fitsBeside(step, without(staying, victims), demand) &&
     (later === staying || fitsBeside(step, without(later, victims), demand))
   if (candidates.length === 0 || !enough(candidates)) return { kind: 'occupied' }
+  if (isTooEarly(step, demand, candidates, enough)) return { kind: 'occupied' }
   return evictFor(step, demand, candidates, enough)
+}
+
+/** R7: the one to go was loaded a moment ago and may not go yet: that is waited for, rather than that one goes who was used since. */
+function isTooEarly(
+  step: Step,
+  demand: Demand,
+  candidates: readonly Instance[],
+  enough: (victims: readonly Instance[]) => boolean,
+): boolean {
+  const all = evictableSoon(step, demand)
+  if (all.length === candidates.length) return false
+  const best = step.rules.chooseVictims(all, isSoftlyPinned(step.state), enough) ?? []
+  return best.some((instance) => !candidates.includes(instance))
 }
 
 /** The budget has room now; has the host? Idle instances may go for that, too. */

@@ -104,8 +104,8 @@ export class Lobby {
     this.#end(visitor, 'done')
     const untouched = manner === 'leaves'
     const release = { type: 'lease-released', lease, instance, slot, chain, untouched } as const
-    this.#around.report(release)
-    if (request.twice === true) this.#around.after(SMALL_DELAY, () => this.#around.report(release))
+    this.#around.report({ ...release })
+    if (request.twice === true) this.#around.after(SMALL_DELAY, () => this.#around.report({ ...release }))
   }
 
   #vacate({ instance, slot }: CommandOf<'grant-lease'>, content: VisitRequest['chain'] | 'untouched'): void {

@@ -1,12 +1,11 @@
 import type { MemoryDomain } from '../../host/memory.ts'
 import type { PoolLimits, Priority } from '../limits.ts'
-import type { Decision } from '../policy/decide.ts'
 import { domainsOf, ledger } from '../policy/budget.ts'
 import type { Charges } from '../policy/state.ts'
 import { requestChain } from './conversations.ts'
 import type { SimulatedModel } from './simulated-model.ts'
 import type { Visitor } from './visitor.ts'
-import { World } from './world.ts'
+import { World, type Look } from './world.ts'
 
 /** One request of a recorded or made-up day. Milliseconds. */
 export interface TraceRequest {
@@ -63,7 +62,7 @@ const AFTERMATH = 24 * 3_600_000
 export function simulate(trace: Trace): SimulationReport {
   const peak: Charges = {}
   const { limits, host, seed = 1 } = trace
-  const world = new World({ limits, host, seed, observe: ({ decision }) => notePeak(peak, decision) })
+  const world = new World({ limits, host, seed, observe: (look) => notePeak(peak, look) })
   for (const model of trace.models) world.declare(model)
   for (const request of trace.requests) world.after(request.at, () => visit(world, request))
   const last = trace.requests.reduce((latest, { at }) => Math.max(latest, at), 0)
@@ -77,9 +76,10 @@ function visit(world: World, { model, hold, priority, conversation, turn = 0 }: 
 }
 
 /** Only what begins to load or was measured can raise the sum. */
-function notePeak(peak: Charges, { commands, state }: Decision): void {
-  if (!commands.some(({ type }) => type === 'start-load' || type === 'announce')) return
-  const booked = ledger(state.instances)
+function notePeak(peak: Charges, { event, decision }: Look): void {
+  const isMeasured = event.type === 'warm-up-finished' || event.type === 'instance-measured'
+  if (!isMeasured && !decision.commands.some(({ type }) => type === 'start-load')) return
+  const booked = ledger(decision.state.instances)
   for (const domain of domainsOf(booked)) peak[domain] = Math.max(peak[domain] ?? 0, booked[domain] ?? 0)
 }
 

@@ -125,7 +125,7 @@ export class World {
 
   #decideOn(fact: PoolFact): void {
     const before = this.#state
-    const event: PoolEvent = { ...fact, at: this.#now }
+    const event: PoolEvent = Object.assign(fact, { at: this.#now })
     const decision = this.#decide(before, event)
     this.#state = decision.state
     this.#events++
