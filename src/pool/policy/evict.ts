@@ -35,18 +35,18 @@ function costOf(instance: Instance): number {
 
 /** All that may be evicted for the demand, cheapest first, of each model only the copies beyond its minimum. */
 export function evictable(step: Step, demand: Demand | undefined): Instance[] {
-  return spare(step, (instance) => step.rules.mayEvict(step, instance, demand))
+  return spareAmong(step, (instance) => step.rules.mayEvict(step, instance, demand))
 }
 
 /** The same with those who were loaded a moment ago and may go soon. */
 export function evictableSoon(step: Step, demand: Demand | undefined): Instance[] {
-  return spare(
+  return spareAmong(
     step,
     (instance) => isIdle(step, instance, demand) && !isAwaited(step, instance, demand?.ticket),
   )
 }
 
-function spare(step: Step, may: (instance: Instance) => boolean): Instance[] {
+function spareAmong(step: Step, may: (instance: Instance) => boolean): Instance[] {
   const left = new Map<string, number>()
   return step.state.instances
     .filter(may)
