@@ -43,21 +43,23 @@ function neededOf(state: PoolState, demand: Holder, domain: MemoryDomain, stay: 
 }
 
 /**
- * R5: whether the host's really available memory, and what the leaving instances give back, cover the demand with headroom. A domain
- * that cannot be read covers nothing.
+ * R5: whether the host's really available memory, and what the leaving instances give back, cover the demand with headroom beside the
+ * claims of others. A domain that cannot be read covers nothing.
  */
 export function shortage(
   state: PoolState,
   reading: HostReading,
   demand: Holder,
   leaving: readonly Instance[],
+  claims: readonly Holder[] = [],
 ): Shortage | undefined {
   const stay = state.instances.filter(
     (instance) => !leaving.includes(instance) && instance.state !== 'unloading',
   )
   for (const domain of domainsOfHolder(demand)) {
-    const needed = neededOf(state, demand, domain, stay)
-    if (needed === 0) continue
+    const own = neededOf(state, demand, domain, stay)
+    if (own === 0) continue
+    const needed = own + sumOf(claims, domain, [...stay, demand])
     const read = reading[domain]
     if (read === undefined) return { domain, needed, available: undefined }
     const available = read.available + givenBack(leaving, domain)

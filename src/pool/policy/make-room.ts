@@ -18,7 +18,7 @@ type Attempt = 'started' | 'refused' | 'blocked'
 export function makeRoom(step: Step, turn: Turn, model: ModelState, demand: Demand, ticket: Ticket): Attempt {
   const room = findRoom(step, turn, demand, true)
   if (room.kind === 'unmeasured') return awaitHost(step, turn, model, demand, ticket)
-  if (room.kind === 'host-short') return waitForHost(step, turn, model, ticket, room.shortage)
+  if (room.kind === 'host-short') return waitForHost(step, turn, model, demand, ticket, room.shortage)
   if (model.shortSince !== undefined) changeModel(step, demand.model, { shortSince: undefined })
   if (room.kind === 'evict') return makeVictims(step, turn, demand, ticket, room.victims)
   if (room.kind === 'occupied') return waitForIdle(step, turn, demand, ticket)
@@ -58,7 +58,14 @@ function makeVictims(
 }
 
 /** R5: a grace for the system to reclaim; it runs only while nothing is on the move that would change the answer. */
-function waitForHost(step: Step, turn: Turn, model: ModelState, ticket: Ticket, shortage: Shortage): Attempt {
+function waitForHost(
+  step: Step,
+  turn: Turn,
+  model: ModelState,
+  demand: Demand,
+  ticket: Ticket,
+  shortage: Shortage,
+): Attempt {
   const { limits, instances } = step.state
   const isMoving = instances.some((instance) => isComing(instance) || isReturning(instance))
   const since = isMoving ? step.at : (model.shortSince ?? step.at)
@@ -68,6 +75,8 @@ function waitForHost(step: Step, turn: Turn, model: ModelState, ticket: Ticket, 
     refuse(step, ticket, hostShort(ticket.model, shortage, step.at - since, retryAfter))
     return 'refused'
   }
+  // R9: whoever has waited long enough keeps younger ones from taking what comes free.
+  if (step.rules.isOwed(ticket, step.at, limits)) turn.reserved.push(demand)
   if (model.shortSince !== since) changeModel(step, ticket.model, { shortSince: since })
   wake(step, Math.min(Math.max(until, step.at + 1), step.at + LOOK_AGAIN))
   return waits(turn, ticket, { kind: 'host', ...shortage, until })

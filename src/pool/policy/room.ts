@@ -1,4 +1,4 @@
-import type { MemoryDomain } from '../../host/memory.ts'
+import type { HostReading, MemoryDomain } from '../../host/memory.ts'
 import { booksOf, fitsOnTop, isReturning } from './books.ts'
 import { isLarge, largeModels, limitOf } from './budget.ts'
 import { evictable, evictableSoon, isSoftlyPinned } from './evict.ts'
@@ -43,7 +43,8 @@ export function findRoom(step: Step, turn: Turn, demand: Demand, mayAskOthers: b
   const later = future(step, turn)
   // It must fit as soon as the victims have left, and still when older claims are taken.
   if (fitsOnTop(step, soon, staying, demand) && (later === staying || fitsBeside(step, later, demand))) {
-    if (fitsOnTop(step, now, step.state.instances, demand)) return roomOnHost(step, demand, mayAskOthers)
+    if (fitsOnTop(step, now, step.state.instances, demand))
+      return roomOnHost(step, turn, demand, mayAskOthers)
     return { kind: 'leaving', instances: step.state.instances.filter(isReturning) }
   }
   const candidates = mayAskOthers ? evictable(step, demand) : []
@@ -52,7 +53,7 @@ export function findRoom(step: Step, turn: Turn, demand: Demand, mayAskOthers: b
     (later === staying || fitsBeside(step, without(later, victims), demand))
   if (candidates.length === 0 || !enough(candidates)) return { kind: 'occupied' }
   if (isTooEarly(step, demand, candidates, enough)) return { kind: 'occupied' }
-  return evictFor(step, demand, candidates, enough)
+  return evictFor(step, turn, demand, candidates, enough)
 }
 
 /** R7: the one to go was loaded a moment ago and may not go yet: that is waited for, rather than that one goes who was used since. */
@@ -69,17 +70,35 @@ function isTooEarly(
 }
 
 /** The budget has room now; has the host? Idle instances may go for that, too. */
-function roomOnHost(step: Step, demand: Demand, mayAskOthers: boolean): Room {
-  if (step.host === undefined) return { kind: 'unmeasured' }
-  const shortage = step.rules.shortage(step.state, step.host, demand, [])
+function roomOnHost(step: Step, turn: Turn, demand: Demand, mayAskOthers: boolean): Room {
+  const { host } = step
+  if (host === undefined) return { kind: 'unmeasured' }
+  const shortage = lacking(step, turn, host, demand, [])
   if (shortage === undefined) return { kind: 'free' }
   const candidates = mayAskOthers ? evictable(step, demand) : []
   if (candidates.length === 0) return { kind: 'host-short', shortage }
-  return evictFor(step, demand, candidates, () => true)
+  return evictFor(step, turn, demand, candidates, () => true)
+}
+
+/** What the host lacks for the demand now that these leave, or will when older claims are taken and those promised to them have left, too (R9). */
+function lacking(
+  step: Step,
+  turn: Turn,
+  host: HostReading,
+  demand: Demand,
+  leaving: readonly Instance[],
+): Shortage | undefined {
+  const now = step.rules.shortage(step.state, host, demand, leaving)
+  if (now !== undefined || turn.reserved.length === 0) return now
+  const alsoLeaving = step.state.instances.filter(
+    (instance) => !leaving.includes(instance) && (isReturning(instance) || turn.promised.has(instance.id)),
+  )
+  return step.rules.shortage(step.state, host, demand, [...leaving, ...alsoLeaving], turn.reserved)
 }
 
 function evictFor(
   step: Step,
+  turn: Turn,
   demand: Demand,
   candidates: readonly Instance[],
   enough: (victims: readonly Instance[]) => boolean,
@@ -88,7 +107,7 @@ function evictFor(
   if (host === undefined) return { kind: 'unmeasured' }
   const leaving = step.state.instances.filter(isReturning)
   const lacks = (victims: readonly Instance[]): Shortage | undefined =>
-    step.rules.shortage(step.state, host, demand, [...leaving, ...victims])
+    lacking(step, turn, host, demand, [...leaving, ...victims])
   const victims = step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), (some) => {
     return enough(some) && lacks(some) === undefined
   })

@@ -98,6 +98,7 @@ export interface Rules {
     reading: HostReading,
     demand: Holder,
     leaving: readonly Instance[],
+    claims?: readonly Holder[],
   ) => Shortage | undefined
   /** R6 */
   readonly impossible: (step: Step, demand: Demand) => SerializedError | undefined

@@ -23,10 +23,16 @@ export function threadUsers(state: PoolState): Instance[] {
  */
 export function threadsFree(step: Step, turn: Turn, instance: Instance, within?: string): boolean {
   const { threads } = instance.plan
-  if (threads === 0 || usesThreads(instance)) return true
+  if (threads === 0) return true
+  if (usesThreads(instance)) return within !== undefined || !isOverdrawn(step.state)
   const taken =
     within === undefined ? activeThreads(step.state) + turn.threadsReserved : computingThreads(step.state)
   return taken === 0 || taken + threads <= step.state.limits.threads
+}
+
+/** P14: more threads than there are belong to runs that wait for each other; until that is over nobody joins them. */
+function isOverdrawn(state: PoolState): boolean {
+  return activeThreads(state) > state.limits.threads && asksByInstance(state).size > 0
 }
 
 /** Threads of those that do not wait, with all their runs, for something they asked for. */

@@ -7,9 +7,12 @@ import type { Look } from './world.ts'
 /** F1, F12, F15, R17: who gets what. */
 export function inspectGrant(look: Look, command: CommandOf<'grant-lease'>): void {
   const { decision, world } = look
-  if (decision.state.runs > decision.state.limits.concurrency) breach('P4', `${decision.state.runs} runs`)
   const copy = world.copies.get(command.instance)
   const visitor = world.visitors.get(command.ticket)
+  const takesPlace = visitor?.request.within === undefined
+  if (takesPlace && decision.state.runs > decision.state.limits.concurrency) {
+    breach('P4', `${decision.state.runs} runs`)
+  }
   const content = copy?.slots[command.slot]?.content ?? []
   const shared = sharedBlocks(content, visitor?.request.chain ?? [])
   if (command.keptPrefix > shared)

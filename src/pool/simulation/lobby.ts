@@ -126,6 +126,8 @@ export class Lobby {
   }
 
   #refuse(ticket: string, error: SerializedError): void {
+    // Whoever left while this was decided hears nothing of it.
+    if (this.visitors.get(ticket)?.outcome === 'aborted') return
     const visitor = this.#waiting(ticket, 'refused')
     if (visitor === undefined) return
     visitor.refusedWith = error
