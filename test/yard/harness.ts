@@ -1,6 +1,6 @@
 import { copyFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeEach } from 'vitest'
 import type { ScriptEntry } from '../../src/engines/scripted/scripted-options.ts'
 import { readProcessStat } from '../../src/host/process-identity.ts'
 import { processTree } from '../../src/host/process-tree.ts'
@@ -33,9 +33,16 @@ export const FIXED: { messages: { role: string; content: string }[]; answer: str
 /** The tokens of tiny-chat that would end its turn are forbidden: it goes on until its context is full. */
 export const ENDLESS: Record<string, number> = { 0: -100, 2: -100 }
 
-/** A home of its own whose engines are the ones that `npm test` installed. */
+const homes: TestHome[] = []
+// Also after a test that failed, nothing is left running.
+afterAll(async () => {
+  for (const home of homes) await home.remove()
+})
+
+/** A home of its own whose engines are the ones that `npm test` installed. What runs in it ends with the file's tests at the latest. */
 export async function openHome(configuration: object = {}): Promise<TestHome> {
   const home = await TestHome.create(configuration)
+  homes.push(home)
   await symlink(ENGINES_DIRECTORY, join(home.path, 'engines'))
   return home
 }
