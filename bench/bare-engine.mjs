@@ -20,15 +20,20 @@ const context = await model.createContext({
 })
 const slots = Array.from({ length: Number(sequences) }, () => context.getSequence())
 
-/** Greedy; text is made of every token, as a server must. */
-async function generate(slot, prompt, count) {
+/** Greedy; text is made of every token, as a server must. With `piece` the prompt is evaluated in pieces of so many tokens. */
+async function generate(slot, prompt, count, piece) {
   await slot.clearHistory()
   const tokens = model.tokenize(prompt, true)
   const startedAt = performance.now()
+  let done = 0
+  while (piece !== undefined && tokens.length - done > piece) {
+    await slot.evaluateWithoutGeneratingNewTokens(tokens.slice(done, done + piece))
+    done += piece
+  }
   let first
   let made = 0
   let text = ''
-  for await (const token of slot.evaluate(tokens, { temperature: 0 })) {
+  for await (const token of slot.evaluate(tokens.slice(done), { temperature: 0 })) {
     first ??= performance.now() - startedAt
     if (model.isEogToken(token)) break
     text += model.detokenize([token])
@@ -37,9 +42,11 @@ async function generate(slot, prompt, count) {
   return { promptTokens: tokens.length, made, first, total: performance.now() - startedAt, text }
 }
 
-process.on('message', async ({ prompts, count }) => {
+process.on('message', async ({ prompts, count, piece }) => {
   const startedAt = performance.now()
-  const answers = await Promise.all(prompts.map((prompt, index) => generate(slots[index], prompt, count)))
+  const answers = await Promise.all(
+    prompts.map((prompt, index) => generate(slots[index], prompt, count, piece)),
+  )
   process.send({ answers, total: performance.now() - startedAt })
 })
 process.on('disconnect', () => process.exit(0))

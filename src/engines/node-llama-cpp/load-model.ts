@@ -14,7 +14,7 @@ import { ModelLifetime } from './model-lifetime.ts'
 import { nodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 import { shapeOfPlan } from './node-llama-cpp-plan.ts'
 import { PrefillPace } from './prefill-pace.ts'
-import { sampleOneByOne } from './sample-one-by-one.ts'
+import { sampleAfterFirst } from './sample-after-first.ts'
 import { Slot } from './slot.ts'
 import { TextModel } from './text-model.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -105,7 +105,7 @@ async function prepareText(
   const vocabulary = new Vocabulary(model)
   const template = templateOf(plan, vocabulary)
   const context = await createContext(plan, model, shape, signal)
-  sampleOneByOne(context)
+  sampleAfterFirst(context)
   const pace = new PrefillPace(shape.batchSize)
   const gate = new ContextGate()
   const slots = Array.from({ length: plan.slots }, () => new Slot(context, pace, clock, gate))

@@ -14,9 +14,10 @@ describe('pieces of a prompt', () => {
     expect(new PrefillPace(256).piece).toBe(16)
   })
 
-  it('take about 190 ms, in steps of 16', () => {
-    expect(paced(0.5).piece).toBe(96)
-    expect(paced(1).piece).toBe(192)
+  it('take about 190 ms, in steps of 16, and of 64 where that many fit', () => {
+    expect(paced(0.25).piece).toBe(48)
+    expect(paced(0.5).piece).toBe(64)
+    expect(paced(1.1).piece).toBe(192)
   })
 
   it('are never smaller than 16 tokens nor larger than a batch', () => {
@@ -26,18 +27,19 @@ describe('pieces of a prompt', () => {
   })
 
   it('BR-13: are shared among those who evaluate prompts at the same time', () => {
-    const pace = paced(1)
+    const pace = paced(1.1)
     pace.enter()
     pace.enter()
     expect(pace.piece).toBe(64)
     pace.leave()
-    expect(pace.piece).toBe(96)
+    pace.leave()
+    expect(pace.piece).toBe(192)
   })
 
   it('measure the speed of all together, so that sharing is not counted twice', () => {
-    const pace = paced(1)
+    const pace = paced(0.7)
     pace.enter()
-    for (let count = 0; count < 8; count++) pace.record(96, 192) // Two pieces of 96 in one batch.
-    expect(pace.piece).toBe(96)
+    for (let count = 0; count < 8; count++) pace.record(64, 183) // Two pieces of 64 in one batch.
+    expect(pace.piece).toBe(64)
   })
 })
