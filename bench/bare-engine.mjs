@@ -21,12 +21,12 @@ const context = await model.createContext({
 const slots = Array.from({ length: Number(sequences) }, () => context.getSequence())
 
 /** Greedy; text is made of every token, as a server must. With `piece` the prompt is evaluated in pieces of so many tokens. */
-async function generate(slot, prompt, count, piece) {
+async function generate(slot, prompt, count, piece = Infinity) {
   await slot.clearHistory()
   const tokens = model.tokenize(prompt, true)
   const startedAt = performance.now()
   let done = 0
-  while (piece !== undefined && tokens.length - done > piece) {
+  while (tokens.length - done > piece) {
     await slot.evaluateWithoutGeneratingNewTokens(tokens.slice(done, done + piece))
     done += piece
   }

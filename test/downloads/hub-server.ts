@@ -90,19 +90,21 @@ export class HubServer implements AsyncDisposable {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     response.on('error', () => undefined)
-    this.#route(request, response)
-      .catch((error: unknown) => response.destroy(error as Error))
-      .finally(() => this.#note(request, response))
+    this.#note(request, response)
+    this.#route(request, response).catch((error: unknown) => response.destroy(error as Error))
   }
 
-  #note({ method, url, headers }: IncomingMessage, { statusCode }: ServerResponse): void {
+  /** When it comes, not when it has been answered: a client may have the last byte before this side knows that it is sent. */
+  #note({ method, url, headers }: IncomingMessage, response: ServerResponse): void {
     this.requests.push({
       method: method ?? '',
       path: url ?? '',
       range: headers.range,
       ifRange: headers['if-range'] as string | undefined,
       authorization: headers.authorization,
-      status: statusCode,
+      get status() {
+        return response.statusCode
+      },
     })
   }
 

@@ -1,27 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../base/clock.ts'
 import { Channel } from './channel.ts'
 import type { FromWorker } from './protocol.ts'
 
-interface Seen {
-  channel: Channel
-  clock: ManualClock
-  writes: { messages: FromWorker[]; written: () => void }[]
-}
-
-function channel(): Seen {
-  const writes: Seen['writes'] = []
-  const clock = new ManualClock()
-  const out = new Channel((messages, written) => writes.push({ messages, written }), clock)
-  return { channel: out, clock, writes }
+function channel(): { channel: Channel; writes: { messages: FromWorker[]; written: () => void }[] } {
+  const writes: { messages: FromWorker[]; written: () => void }[] = []
+  return { channel: new Channel((messages, written) => writes.push({ messages, written })), writes }
 }
 
 function pong(id: number): FromWorker {
   return { type: 'pong', id }
-}
-
-function text(id: number): FromWorker {
-  return { type: 'parts', id, parts: [{ type: 'text', text: 'a' }], made: 1 }
 }
 
 describe('the way out of a worker', () => {
@@ -50,44 +37,5 @@ describe('the way out of a worker', () => {
     expect(writes[1]?.messages).toEqual([pong(2), pong(3)])
     writes[1]?.written()
     expect(seen).toEqual([1, 2])
-  })
-
-  it('lets text wait for 16 ms after the last write, so that a fast model does not wake the server for each token', () => {
-    const { channel: out, clock, writes } = channel()
-    out.send(text(1))
-    writes[0]?.written()
-    clock.advance(7)
-    out.send(text(2))
-    clock.advance(7)
-    out.send(text(3))
-    expect(writes).toHaveLength(1)
-    clock.advance(2)
-    expect(writes[1]?.messages).toEqual([text(2), text(3)])
-    writes[1]?.written()
-    clock.advance(16)
-    out.send(text(4))
-    expect(writes[2]?.messages).toEqual([text(4)])
-  })
-
-  it('takes text that waits along with whatever else is sent, at once and in order', () => {
-    const { channel: out, clock, writes } = channel()
-    out.send(text(1))
-    writes[0]?.written()
-    out.send(text(2))
-    out.send(pong(3))
-    expect(writes[1]?.messages).toEqual([text(2), pong(3)])
-    writes[1]?.written()
-    clock.advance(100)
-    expect(writes).toHaveLength(2)
-  })
-
-  it('sends what came during a write when its time has come', () => {
-    const { channel: out, clock, writes } = channel()
-    out.send(text(1))
-    out.send(text(2))
-    writes[0]?.written()
-    expect(writes).toHaveLength(1)
-    clock.advance(16)
-    expect(writes[1]?.messages).toEqual([text(2)])
   })
 })

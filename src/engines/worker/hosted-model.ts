@@ -53,7 +53,7 @@ export class HostedModel {
   }
 
   async #run({ id, task, slot, keptPrefix }: ModelMessage & { type: 'run' }): Promise<void> {
-    const run = new HostedRun(id, this.#send)
+    const run = new HostedRun(id, this.#send, this.#clock)
     this.#runs.set(id, run)
     await run.pump(() => this.#model.run(task, { slot, keptPrefix, signal: run.signal }))
     this.#runs.delete(id)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import { NO_USAGE } from '../../tasks/usage.ts'
@@ -16,10 +17,14 @@ interface Rig {
 /** Writes are done at once, as on a channel that is not full. */
 function rig(): Rig {
   const sent: FromWorker[] = []
-  const run = new HostedRun(5, (message, done) => {
-    sent.push(message)
-    done?.()
-  })
+  const run = new HostedRun(
+    5,
+    (message, done) => {
+      sent.push(message)
+      done?.()
+    },
+    new ManualClock(),
+  )
   const texts = (): string =>
     sent
       .flatMap((message) => (message.type === 'parts' ? message.parts : []))

@@ -1,4 +1,5 @@
 import { abortError } from '../../base/abort.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import { Outbox } from './outbox.ts'
 import { PART_WINDOW, type FromWorker } from './protocol.ts'
@@ -15,10 +16,10 @@ export class HostedRun {
   #credit = PART_WINDOW
   #wake: (() => void) | undefined
 
-  constructor(id: number, send: Send) {
+  constructor(id: number, send: Send, clock: Clock) {
     this.#id = id
     this.#send = send
-    this.#outbox = new Outbox((parts, made, sent) => send({ type: 'parts', id, parts, made }, sent))
+    this.#outbox = new Outbox((parts, made, sent) => send({ type: 'parts', id, parts, made }, sent), clock)
   }
 
   get signal(): AbortSignal {
@@ -64,6 +65,7 @@ export class HostedRun {
   async #pass(part: Part): Promise<void> {
     this.#outbox.add(part)
     this.#credit--
+    if (this.#credit <= 0) this.#outbox.flush()
     while (this.#credit <= 0 && !this.signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve

@@ -30,7 +30,7 @@ const PARENT_CHECK = 500
 const clock = new SystemClock()
 const parent = Number(process.env['MODELYARD_PARENT_PID'] ?? process.ppid)
 const loading = new AbortController()
-const channel = new Channel(write, clock)
+const channel = new Channel(write)
 let engine: Promise<Engine> | undefined
 let hosted: HostedModel | undefined
 
