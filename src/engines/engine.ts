@@ -32,6 +32,23 @@ export interface EngineCapabilities {
   grammar: boolean
 }
 
+/** What an engine says that writes plain text and nothing else: to be spread, then told what it can (`{...NO_CAPABILITIES, tasks: ['chat']}`). */
+export const NO_CAPABILITIES: EngineCapabilities = {
+  tasks: [],
+  tools: false,
+  structuredOutput: false,
+  logprobs: false,
+  reasoning: false,
+  images: false,
+  audio: false,
+  prefill: false,
+  infill: false,
+  tokenInput: false,
+  echo: false,
+  logitBias: false,
+  grammar: false,
+}
+
 /** Facts about this machine that a plan depends on. */
 export interface HostFacts {
   cores: number

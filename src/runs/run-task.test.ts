@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { EngineCapabilities } from '../engines/engine.ts'
+import { NO_CAPABILITIES } from '../engines/engine.ts'
 import { EventBus } from '../events/event-bus.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
@@ -13,19 +14,11 @@ import { startRun, type RunSurroundings } from './run-task.ts'
 import { TextStream } from './text-stream.ts'
 
 const CAN: EngineCapabilities = {
+  ...NO_CAPABILITIES,
   tasks: ['chat', 'completion'],
-  tools: false,
-  structuredOutput: false,
-  logprobs: false,
-  reasoning: false,
-  images: false,
-  audio: false,
   prefill: true,
-  infill: false,
   tokenInput: true,
-  echo: false,
   logitBias: true,
-  grammar: false,
 }
 const RESULT: Result = {
   finishReason: 'stop',

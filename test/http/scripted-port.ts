@@ -1,26 +1,10 @@
 import { ModelyardError } from '../../src/base/errors.ts'
 import { nearestNames } from '../../src/base/nearest.ts'
 import type { ModelCollection, ModelListing, YardPort } from '../../src/dialects/yard-port.ts'
-import type { EngineCapabilities } from '../../src/engines/engine.ts'
+import { SCRIPTED_CAPABILITIES } from '../../src/engines/scripted/scripted-plan.ts'
 import { unsupportedFeature } from '../../src/runs/unsupported-feature.ts'
 import type { Run, RunInfo, RunRequest } from '../../src/runs/run.ts'
 import type { Part, PartStream, Result } from '../../src/tasks/part.ts'
-
-export const ALL_CAPABILITIES: EngineCapabilities = {
-  tasks: ['chat', 'completion', 'embedding'],
-  tools: true,
-  structuredOutput: true,
-  logprobs: true,
-  reasoning: true,
-  images: true,
-  audio: true,
-  prefill: true,
-  infill: true,
-  tokenInput: true,
-  echo: true,
-  logitBias: true,
-  grammar: true,
-}
 
 /** A piece of a script: a part, something to wait for, an error to throw. */
 export type Step = Part | { wait: Promise<unknown> } | Error
@@ -71,7 +55,7 @@ export class ScriptedPort implements YardPort {
       created: 1_700_000_000,
       state: 'ready',
       contextLength: 4096,
-      capabilities: ALL_CAPABILITIES,
+      capabilities: SCRIPTED_CAPABILITIES,
       purpose: 'generation',
       ...model,
     }))
@@ -110,7 +94,7 @@ export class ScriptedPort implements YardPort {
   async *#parts(request: RunRequest, info: RunInfo): PartStream {
     const signal = request.signal ?? new AbortController().signal
     const { id, capabilities } = await this.findModel(request.model)
-    const feature = unsupportedFeature(request.task, capabilities ?? ALL_CAPABILITIES)
+    const feature = unsupportedFeature(request.task, capabilities ?? SCRIPTED_CAPABILITIES)
     if (feature !== undefined) {
       const message = `The model "${id}" does not support ${feature === 'task' ? `${request.task.kind} tasks` : feature} here.`
       throw new ModelyardError('unsupported', message, { details: { feature } })

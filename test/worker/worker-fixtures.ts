@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { Engine, EngineCapabilities, LoadedModel, LoadPlan } from '../../src/engines/engine.ts'
+import { NO_CAPABILITIES } from '../../src/engines/engine.ts'
 import { WorkerEngine, type WorkerEngineOptions } from '../../src/engines/worker/worker-engine.ts'
 import type { CompletionTask } from '../../src/tasks/completion-task.ts'
 import type { Part, Result } from '../../src/tasks/part.ts'
@@ -13,21 +14,7 @@ export function workerEntry(): string {
   return process.env['MODELYARD_TEST_WORKER'] ?? createRequire(import.meta.url).resolve('#worker-main')
 }
 
-const CAPABILITIES: EngineCapabilities = {
-  tasks: ['completion'],
-  tools: false,
-  structuredOutput: false,
-  logprobs: false,
-  reasoning: false,
-  images: false,
-  audio: false,
-  prefill: false,
-  infill: false,
-  tokenInput: false,
-  echo: false,
-  logitBias: false,
-  grammar: false,
-}
+const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['completion'] }
 
 /** The server's side of the obedient engine: a name and a plan; nothing is ever loaded with it. */
 const inner: Engine = {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type {
-  Engine,
-  EngineCapabilities,
-  ExitReport,
-  LoadedModel,
-  LoadPlan,
-  RunOptions,
+import {
+  NO_CAPABILITIES,
+  type Engine,
+  type EngineCapabilities,
+  type ExitReport,
+  type LoadedModel,
+  type LoadPlan,
+  type RunOptions,
 } from '../../src/engines/engine.ts'
 import type { ModelFacts } from '../../src/models/model-facts.ts'
 import type { ModelSpec } from '../../src/models/model-spec.ts'
@@ -19,21 +20,7 @@ import { HAS_LLAMA, ownYards, TALKER, until, user } from './harness.ts'
 
 const { open } = ownYards()
 
-const CAPABILITIES: EngineCapabilities = {
-  tasks: ['chat'],
-  tools: false,
-  structuredOutput: false,
-  logprobs: false,
-  reasoning: false,
-  images: false,
-  audio: false,
-  prefill: false,
-  infill: false,
-  tokenInput: false,
-  echo: false,
-  logitBias: false,
-  grammar: false,
-}
+const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }
 
 /** What somebody's own engine does with the last text of a user, given the yard it runs in. */
 type Answering = (text: string, signal: AbortSignal) => AsyncIterable<string>

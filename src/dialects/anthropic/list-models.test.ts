@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ALL_CAPABILITIES, ScriptedPort } from '../../../test/http/scripted-port.ts'
+import { ScriptedPort } from '../../../test/http/scripted-port.ts'
+import { SCRIPTED_CAPABILITIES } from '../../engines/scripted/scripted-plan.ts'
 import { dialectRequest } from '../../../test/http/transcript.ts'
 import { findModel, listModels } from './list-models.ts'
 
@@ -51,7 +52,7 @@ describe('models in Anthropic’s shape', () => {
       created_at: '2023-11-14T22:13:20.000Z',
       max_input_tokens: 4096,
       capabilities: {
-        image_input: { supported: ALL_CAPABILITIES.images },
+        image_input: { supported: SCRIPTED_CAPABILITIES.images },
         thinking: { supported: true, types: { enabled: { supported: true } } },
         pdf_input: { supported: false },
       },

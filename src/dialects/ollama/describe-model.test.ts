@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ALL_CAPABILITIES } from '../../../test/http/scripted-port.ts'
+import { SCRIPTED_CAPABILITIES } from '../../engines/scripted/scripted-plan.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelDescription } from '../yard-port.ts'
 import { capabilitiesOf, detailsOf, modelInfo, parameterSize } from './describe-model.ts'
@@ -39,7 +39,7 @@ const MODEL: ModelDescription = {
   created: 0,
   state: 'unloaded',
   contextLength: 8192,
-  capabilities: ALL_CAPABILITIES,
+  capabilities: SCRIPTED_CAPABILITIES,
   purpose: 'generation',
   modifiedAt: 0,
   bytes: 5,
@@ -95,12 +95,12 @@ describe('what is said of a model (BR-39)', () => {
   })
 
   it.each([
-    [ALL_CAPABILITIES, ['completion', 'embedding', 'tools', 'insert', 'vision', 'thinking']],
+    [SCRIPTED_CAPABILITIES, ['completion', 'embedding', 'tools', 'insert', 'vision', 'thinking']],
     [
-      { ...ALL_CAPABILITIES, tools: false, images: false, reasoning: false, infill: false },
+      { ...SCRIPTED_CAPABILITIES, tools: false, images: false, reasoning: false, infill: false },
       ['completion', 'embedding'],
     ],
-    [{ ...ALL_CAPABILITIES, tasks: ['embedding' as const] }, ['embedding']],
+    [{ ...SCRIPTED_CAPABILITIES, tasks: ['embedding' as const] }, ['embedding']],
     [null, []],
   ])('capabilities', (capabilities, words) => {
     expect(capabilitiesOf({ ...MODEL, capabilities })).toEqual(words)

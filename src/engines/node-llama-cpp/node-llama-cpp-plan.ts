@@ -5,24 +5,20 @@ import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import type { EngineCapabilities, HostFacts, LoadPlan, SharedWeights } from '../engine.ts'
+import { NO_CAPABILITIES } from '../engine.ts'
 import { footprintOf, kvBytesPerToken, type LoadShape } from './footprint.ts'
 import { gpuShareOf } from './gpu-layers.ts'
 import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 
 export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
+  ...NO_CAPABILITIES,
   tasks: ['chat', 'completion', 'embedding'],
-  tools: false,
-  structuredOutput: false,
   logprobs: true,
-  reasoning: false,
-  images: false,
-  audio: false,
   prefill: true,
   infill: true,
   tokenInput: true,
   echo: true,
   logitBias: true,
-  grammar: false,
 }
 
 const DEFAULT_CONTEXT = 8192

@@ -1,4 +1,5 @@
 import type { EngineCapabilities, LoadPlan, SharedWeights } from '../../engines/engine.ts'
+import { NO_CAPABILITIES } from '../../engines/engine.ts'
 import type { Footprint } from '../../host/memory.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { PoolModel } from '../pool-model.ts'
@@ -29,21 +30,7 @@ export interface SimulatedModel {
   crashing?: number
 }
 
-const CAPABILITIES: EngineCapabilities = {
-  tasks: ['chat'],
-  tools: false,
-  structuredOutput: false,
-  logprobs: false,
-  reasoning: false,
-  images: false,
-  audio: false,
-  prefill: false,
-  infill: false,
-  tokenInput: false,
-  echo: false,
-  logitBias: false,
-  grammar: false,
-}
+const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }
 
 /** The model as the pool sees it. */
 export function poolModelOf(model: SimulatedModel): PoolModel {
