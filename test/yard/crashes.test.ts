@@ -147,6 +147,20 @@ describe('a worker that is killed (R11, R12, M19)', () => {
     })
   })
 
+  it('R12: that stands still (SIGSTOP) while idle is replaced within a few seconds of its next request, which is answered', async () => {
+    await api.chat('warm up', { model: 'talker' })
+    await api.until(({ runs }) => runs.active === 0)
+    const pid = await workerOf('talker')
+    process.kill(pid, 'SIGSTOP')
+    const begun = performance.now()
+    const answer = await api.chat('hello', { model: 'talker' })
+    // It took 20 s before idle workers were asked: 3 s, and the time of a load.
+    expect(performance.now() - begun).toBeLessThan(12_000)
+    expect(answer).toMatchObject({ status: 200, text: 'fine' })
+    expect(await workerOf('talker')).not.toBe(pid)
+    expect(isRunning(pid)).toBe(false)
+  })
+
   it('while others wait for it: they are served by the next one', async () => {
     const streams = await Promise.all([1, 2].map(() => api.stream('for ever', { model: 'talker' })))
     for (const stream of streams) await stream.readText(10)

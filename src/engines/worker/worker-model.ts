@@ -129,9 +129,9 @@ export class WorkerModel implements LoadedModel {
       sendAbort: () => this.#worker.send({ type: 'abort', id }),
       stuck: () => this.#worker.kill(`it did not end an aborted run within ${this.#deadlines.abort} ms`),
     })
+    this.#watch.begin()
     this.#worker.send({ type: 'run', id, task, slot, keptPrefix })
     this.#runs.set(id, run)
-    this.#watch.begin()
     return { id, run }
   }
 
@@ -144,9 +144,9 @@ export class WorkerModel implements LoadedModel {
     if (signal?.aborted === true) throw abortError(signal)
     if (this.#failure !== undefined) throw this.#failure
     const id = ++this.#lastId
+    this.#watch.begin()
     send(id)
     const answer = this.#questions.wait(id, signal, () => this.#worker.send({ type: 'abort', id }))
-    this.#watch.begin()
     try {
       return await answer
     } finally {

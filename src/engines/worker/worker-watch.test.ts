@@ -13,7 +13,7 @@ function rig({ answers }: { answers: boolean }): Rig {
   const seen: Rig['seen'] = { pings: 0, ended: [], held: false }
   const watch = new WorkerWatch({
     clock,
-    deadlines: { silence: 5000, stall: 20_000 },
+    deadlines: { wake: 3000, silence: 5000, stall: 20_000 },
     sendPing: () => {
       seen.pings++
       if (answers) watch.heard()
@@ -34,10 +34,21 @@ describe('the watch over a worker (M19)', () => {
   it('ends a worker that has work and does not answer', () => {
     const { watch, clock, seen } = rig({ answers: false })
     watch.begin()
+    watch.heard()
     clock.advance(5999)
     expect(seen.ended).toEqual([])
     clock.advance(1)
     expect(seen.ended).toEqual(['it did not answer for 5 s while it had work'])
+  })
+
+  it('R12: asks an idle worker at once when work comes, and ends one that does not answer much sooner', () => {
+    const { watch, clock, seen } = rig({ answers: false })
+    watch.begin()
+    expect(seen.pings).toBe(1)
+    clock.advance(2999)
+    expect(seen.ended).toEqual([])
+    clock.advance(1)
+    expect(seen.ended).toEqual(['it was idle and did not answer for 3 s when it got work'])
   })
 
   it('ends a worker that answers, but whose run makes no progress', () => {
@@ -73,11 +84,11 @@ describe('the watch over a worker (M19)', () => {
   it('stops with the work and starts anew with the next', () => {
     const { watch, clock, seen } = rig({ answers: false })
     watch.begin()
-    clock.advance(5000)
+    clock.advance(2000)
     watch.end()
     clock.advance(60_000)
     watch.begin()
-    clock.advance(5000)
+    clock.advance(2000)
     expect(seen.ended).toEqual([])
   })
 
@@ -95,7 +106,7 @@ describe('the watch over a worker (M19)', () => {
           return { cancel: () => undefined }
         },
       },
-      deadlines: { silence: 5000, stall: 20_000 },
+      deadlines: { wake: 3000, silence: 5000, stall: 20_000 },
       sendPing: () => undefined,
       heldByReaders: () => false,
       end: (reason) => ended.push(reason),

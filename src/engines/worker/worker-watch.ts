@@ -5,7 +5,7 @@ const INTERVAL = 1000
 
 export interface Watched {
   clock: Clock
-  deadlines: Pick<WorkerDeadlines, 'silence' | 'stall'>
+  deadlines: Pick<WorkerDeadlines, 'wake' | 'silence' | 'stall'>
   sendPing: () => void
   /** True when every run waits for its reader: then standing still is not the worker's fault. */
   heldByReaders: () => boolean
@@ -23,18 +23,22 @@ export class WorkerWatch {
   #unanswered = 0
   #still = 0
   #pinged = false
+  /** It was idle and has not said a word since it has work. */
+  #waking = false
 
   constructor(watched: Watched) {
     this.#watched = watched
   }
 
-  /** Work began, or one more piece of it. */
+  /** Work is about to be sent, or one more piece of it. An idle worker is asked first whether it is there (R12). */
   begin(): void {
     if (this.#timer !== undefined) return
     this.#unanswered = 0
     this.#still = 0
-    this.#pinged = false
+    this.#waking = true
+    this.#pinged = true
     this.#schedule()
+    this.#watched.sendPing()
   }
 
   /** Nothing is left to do: idle workers are not watched, their exit is seen anyway. */
@@ -47,6 +51,7 @@ export class WorkerWatch {
   heard(): void {
     this.#unanswered = 0
     this.#pinged = false
+    this.#waking = false
   }
 
   /** A token came or a prefill moved. */
@@ -63,6 +68,8 @@ export class WorkerWatch {
     this.#schedule()
     this.#still = heldByReaders() ? 0 : this.#still + 1
     if (this.#pinged) this.#unanswered++
+    if (this.#waking && this.#unanswered * INTERVAL >= deadlines.wake)
+      return end(`it was idle and did not answer for ${this.#unanswered} s when it got work`)
     if (this.#unanswered * INTERVAL >= deadlines.silence)
       return end(`it did not answer for ${this.#unanswered} s while it had work`)
     if (this.#still * INTERVAL >= deadlines.stall) return end(`a run made no progress for ${this.#still} s`)
