@@ -1,3 +1,4 @@
+import type { ContentPart } from '../tasks/message.ts'
 import { invalidField } from './fields.ts'
 
 /** Bytes that came inside a request. */
@@ -29,6 +30,13 @@ export function decodeDataUri(uri: string, param: string): EmbeddedData {
   const data = base64 ? decodeBase64(uri.slice(comma + 1), param) : decodePercent(uri.slice(comma + 1), param)
   if (data.length === 0) throw invalidField(param, `'${param}' holds no data.`)
   return { mediaType: mediaType.trim(), data }
+}
+
+/** A data URI that must hold an image. @throws invalid_request */
+export function decodeImageUri(uri: string, param: string): ContentPart & { type: 'image' } {
+  const { mediaType, data } = decodeDataUri(uri, param)
+  if (mediaType.startsWith('image/')) return { type: 'image', mediaType, data }
+  throw invalidField(param, `'${param}' must hold an image, but its media type is not image/….`)
 }
 
 /** Strict, unlike Buffer's decoder, which stops at the first odd character. White space is allowed. */

@@ -8,6 +8,7 @@ import {
   optionalChoice,
   optionalFields,
   optionalString,
+  type Fields,
 } from './fields.ts'
 
 const MOST_TOOLS = 512
@@ -17,8 +18,11 @@ export function decodeFunctionTool(value: unknown, param: string): Tool {
   const fields = asFields(value, param)
   if (fields['type'] === 'custom') throw notImplemented(`${param}.type`, 'Custom tools are not supported.')
   optionalChoice(fields, 'type', ['function'], `${param}.`)
-  const path = `${param}.function`
-  const definition = asFields(fields['function'], path)
+  return decodeFunctionDefinition(asFields(fields['function'], `${param}.function`), `${param}.function`)
+}
+
+/** `{name, description, parameters, strict}`. @throws ModelyardError that names the wrong field */
+export function decodeFunctionDefinition(definition: Fields, path: string): Tool {
   const tool: Tool = {
     name: asString(definition['name'], `${path}.name`),
     // A function without parameters takes none.

@@ -76,10 +76,16 @@ function decodeLogprobs(body: Fields, task: ChatTask): void {
 }
 
 function decodeReasoning(body: Fields, task: ChatTask): void {
-  const effort = optionalChoice(body, 'reasoning_effort', EFFORTS)
-  if (effort === undefined) return
-  task.reasoning = { enabled: effort !== 'none' }
-  if (effort in EFFORT_BUDGETS) {
-    task.reasoning.budget = EFFORT_BUDGETS[effort as keyof typeof EFFORT_BUDGETS]
-  }
+  const reasoning = decodeEffort(body, 'reasoning_effort')
+  if (reasoning !== undefined) task.reasoning = reasoning
+}
+
+/** How much a model may think, by the word for it. */
+export function decodeEffort(fields: Fields, name: string, parent = ''): ChatTask['reasoning'] {
+  const effort = optionalChoice(fields, name, EFFORTS, parent)
+  if (effort === undefined) return undefined
+  const enabled = effort !== 'none'
+  return effort in EFFORT_BUDGETS
+    ? { enabled, budget: EFFORT_BUDGETS[effort as keyof typeof EFFORT_BUDGETS] }
+    : { enabled }
 }

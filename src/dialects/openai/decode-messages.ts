@@ -1,5 +1,5 @@
 import type { ContentPart, Message, ToolCall } from '../../tasks/message.ts'
-import { decodeDataUri } from '../data-uri.ts'
+import { decodeImageUri } from '../data-uri.ts'
 import {
   asArray,
   asFields,
@@ -169,9 +169,5 @@ function decodeImage(fields: Fields, param: string): ContentPart {
   if (isFields(image)) {
     optionalChoice(image, 'detail', ['auto', 'low', 'high', 'original'], `${param}.image_url.`)
   }
-  const { mediaType, data } = decodeDataUri(asString(isFields(image) ? image['url'] : image, path), path)
-  if (!mediaType.startsWith('image/')) {
-    throw invalidField(path, `'${path}' must hold an image, but its media type is not image/….`)
-  }
-  return { type: 'image', mediaType, data }
+  return decodeImageUri(asString(isFields(image) ? image['url'] : image, path), path)
 }

@@ -22,8 +22,17 @@ export function decodeTools(body: Fields, task: ChatTask): void {
     decodeFunctionTool(tool, `tools[${index}]`),
   )
   checkTools(tools, (index) => `tools[${index}].function.name`)
+  offerTools(body, task, tools, decodeChoice(body['tool_choice']))
+}
+
+/** Puts tools and the choice among them into the task. @throws invalid_request for a choice that cannot be kept */
+export function offerTools(
+  body: Fields,
+  task: ChatTask,
+  tools: Tool[],
+  choice: DecodedChoice | undefined,
+): void {
   const parallel = optionalBoolean(body, 'parallel_tool_calls')
-  const choice = decodeChoice(body['tool_choice'])
   if (tools.length === 0) {
     refuseForcedChoice(choice)
     return
@@ -36,7 +45,7 @@ export function decodeTools(body: Fields, task: ChatTask): void {
   if (parallel !== undefined) task.parallelToolCalls = parallel
 }
 
-interface DecodedChoice {
+export interface DecodedChoice {
   mode: ToolChoice
   /** Where the choice names functions, with its path. */
   only?: string[]
@@ -44,17 +53,20 @@ interface DecodedChoice {
 }
 
 function decodeChoice(value: unknown): DecodedChoice | undefined {
-  if (value === undefined || value === null) return undefined
-  if (typeof value === 'string') {
-    const mode = MODES.find((candidate) => candidate === value)
-    if (mode !== undefined) return { mode, param: 'tool_choice' }
-    throw invalidField(
-      'tool_choice',
-      `'tool_choice' must be 'none', 'auto', 'required' or an object that names a function.`,
-    )
-  }
-  if (!isFields(value)) throw wrongType('tool_choice', 'a string or an object', value)
+  if (!isFields(value)) return decodeMode(value)
   return value['type'] === 'allowed_tools' ? decodeAllowed(value) : decodeNamed(value)
+}
+
+/** A choice that is a word, or none. @throws invalid_request */
+export function decodeMode(value: unknown): DecodedChoice | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'string') throw wrongType('tool_choice', 'a string or an object', value)
+  const mode = MODES.find((candidate) => candidate === value)
+  if (mode !== undefined) return { mode, param: 'tool_choice' }
+  throw invalidField(
+    'tool_choice',
+    `'tool_choice' must be 'none', 'auto', 'required' or an object that names a function.`,
+  )
 }
 
 function decodeNamed(fields: Fields): DecodedChoice {

@@ -32,17 +32,27 @@ function errorMessage({ code, message, details }: ModelyardError): string {
   )
 }
 
+/** What every error object of the API holds. */
+export interface ErrorFields {
+  message: string
+  type: string
+  param: string | null
+  code: string
+}
+
+export function errorFields(error: ModelyardError, status: number): ErrorFields {
+  const { param } = error.details
+  return {
+    message: errorMessage(error),
+    type: errorType(status),
+    param: typeof param === 'string' ? param : null,
+    code: CODES[error.code] ?? error.code,
+  }
+}
+
 /** `{error: {message, type, param, code}}` as JSON. */
 export function encodeError(error: ModelyardError, status: number): string {
-  const { param } = error.details
-  return JSON.stringify({
-    error: {
-      message: errorMessage(error),
-      type: errorType(status),
-      param: typeof param === 'string' ? param : null,
-      code: CODES[error.code] ?? error.code,
-    },
-  })
+  return JSON.stringify({ error: errorFields(error, status) })
 }
 
 /** The end of a broken stream: the error as the only terminal event, then the terminator, never a finish chunk (BR-09). */

@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.ts'
+import { decodeResponse } from '../openai-responses/decode-response.ts'
 import { decodeChat } from './decode-chat.ts'
 import { decodeCompletion } from './decode-completion.ts'
 import { decodeEmbedding } from './decode-embedding.ts'
@@ -14,6 +15,7 @@ export const openAiDialect: Dialect = {
     { method: 'GET', path: '/models', body: 'none', decode: listModels },
     { method: 'GET', path: '/models/*', body: 'none', decode: findModel },
     { method: 'POST', path: '/chat/completions', body: 'json', decode: decodeChat },
+    { method: 'POST', path: '/responses', body: 'json', decode: decodeResponse },
     { method: 'POST', path: '/completions', body: 'json', decode: decodeCompletion },
     { method: 'POST', path: '/embeddings', body: 'json', decode: decodeEmbedding },
   ],

@@ -1,0 +1,21 @@
+import { ANSWER, label, named, neutral, TASK, type ParameterTable } from '../parameter-table.ts'
+
+/** `POST /v1/responses` */
+export const RESPONSE_PARAMETERS: ParameterTable = new Map([
+  ...named(['model', 'input', 'instructions', 'max_output_tokens', 'temperature', 'top_p'], TASK),
+  ...named(['tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning', 'top_logprobs'], TASK),
+  ...named(['stream', 'stream_options', 'include', 'previous_response_id', 'store'], ANSWER),
+  ...named(['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention'], label('string')),
+  ...named(['metadata', 'prompt_cache_options'], label('object')),
+  ['background', neutral('boolean', [false], { instead: 'wait for the answer, or stream it' })],
+  ['context_management', neutral('array', [[]])],
+  ['conversation', neutral('any', [], { instead: 'send previous_response_id or the items themselves' })],
+  ['max_tool_calls', neutral('number', [], { range: { least: 1, integer: true } })],
+  ['moderation', neutral('object', [])],
+  ['prompt', neutral('object', [], { instead: 'send the text itself as instructions' })],
+  ['service_tier', neutral('string', ['auto', 'default'])],
+  [
+    'truncation',
+    neutral('string', ['disabled'], { instead: 'shorten the input: nothing is cut in silence' }),
+  ],
+])
