@@ -7,7 +7,9 @@ import Anthropic, {
   RateLimitError,
 } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createYard, type Listening, type Yard } from '../../src/yard.ts'
+import type { ScriptEntry } from '../../src/engines/scripted/scripted-options.ts'
+import type { Listening, Yard } from '../../src/yard.ts'
+import { startTalkingYard } from './talking-yard.ts'
 
 const KEY = 'sk-ant-local-test'
 
@@ -19,6 +21,30 @@ const TOOLS: Anthropic.Tool[] = [
   },
 ]
 
+/** What this dialect can tell beyond the common script: text before calls, and blocks in any order. */
+const FIRST: ScriptEntry[] = [
+  {
+    match: '^weather',
+    after: 'user',
+    text: 'Let me look.',
+    toolCalls: [
+      { name: 'get_weather', arguments: ['{"city"', ':"Par', 'is"}'], id: 'call_paris' },
+      { name: 'get_weather', arguments: ['{"city"', ':"Ro', 'me"}'], id: 'call_rome' },
+    ],
+  },
+  { match: '^nothing', toolCalls: [{ name: 'get_weather', arguments: [], id: 'call_none' }] },
+  {
+    match: '^mixed',
+    parts: [
+      { reasoning: 'First I think.' },
+      { text: 'Then I speak.' },
+      { toolCall: { name: 'get_weather', arguments: ['{"city":', '"Oslo"}'], id: 'call_1' } },
+      { reasoning: 'Once more.' },
+      { toolCall: { name: 'get_weather', id: 'call_2' } },
+    ],
+  },
+]
+
 /** The official SDK against a real yard: what it sends must be understood, what it reads must be there. */
 describe('the official Anthropic SDK', () => {
   let yard: Yard
@@ -26,71 +52,7 @@ describe('the official Anthropic SDK', () => {
   let client: Anthropic
 
   beforeAll(async () => {
-    yard = await createYard({
-      home: false,
-      server: { keys: KEY, bodyLimit: '2MiB' },
-      models: {
-        talker: {
-          engine: 'scripted',
-          isolation: 'none',
-          aliases: ['org/talker:Q4'],
-          script: [
-            {
-              match: '^weather',
-              after: 'user',
-              text: 'Let me look.',
-              toolCalls: [
-                { name: 'get_weather', arguments: ['{"city"', ':"Par', 'is"}'], id: 'call_paris' },
-                { name: 'get_weather', arguments: ['{"city"', ':"Ro', 'me"}'], id: 'call_rome' },
-              ],
-            },
-            { match: '^nothing', toolCalls: [{ name: 'get_weather', arguments: [], id: 'call_none' }] },
-            { after: 'tool', text: 'It is mild in both.' },
-            {
-              match: '^mixed',
-              parts: [
-                { reasoning: 'First I think.' },
-                { text: 'Then I speak.' },
-                { toolCall: { name: 'get_weather', arguments: ['{"city":', '"Oslo"}'], id: 'call_1' } },
-                { reasoning: 'Once more.' },
-                { toolCall: { name: 'get_weather', id: 'call_2' } },
-              ],
-            },
-            { match: '^think', reasoning: 'Let me see. ', text: 'Done.' },
-            { match: '^json', text: '{"name":"Ada","age":36}' },
-            {
-              match: '^emoji',
-              text: [{ hex: '20 F0 9F' }, { hex: '98 B8' }, { hex: 'E4 BD' }, { hex: 'A0' }],
-            },
-            { match: '^greek', text: ['alpha', ' be', 'ta ga', 'mma delta'] },
-            { match: '^long', text: 'word ', repeat: 400 },
-            { match: '^forever', text: 'tick ', repeat: 100_000, delay: 5 },
-            { match: '^what did you see', echo: 'prompt' },
-            {
-              match: '^break',
-              text: 'one two three four',
-              error: { at: 3, message: 'The engine gave up.', code: 'engine_failed' },
-            },
-            {
-              match: '^crowd',
-              error: { at: 'prefill', message: 'Too many wait.', code: 'queue_full', retryAfter: 10_000 },
-            },
-            {
-              match: '^full',
-              error: { at: 'prefill', message: 'No room.', code: 'insufficient_memory', retryAfter: 2000 },
-            },
-            { text: 'Hello there, friend.' },
-          ],
-        },
-        plain: {
-          engine: 'scripted',
-          isolation: 'none',
-          context: 128,
-          capabilities: { images: false, reasoning: false, prefill: false, tools: false },
-        },
-      },
-    })
-    server = await yard.listen({ host: '127.0.0.1', port: 0 })
+    ;({ yard, server } = await startTalkingYard(KEY, FIRST))
     client = new Anthropic({ baseURL: server.url, apiKey: KEY, maxRetries: 0 })
   })
   afterAll(() => yard.stop())
@@ -108,7 +70,7 @@ describe('the official Anthropic SDK', () => {
     it('list and retrieve in Anthropic’s shape, while OpenAI’s stays on the same path', async () => {
       const ids: string[] = []
       for await (const model of client.models.list({ limit: 1 })) ids.push(model.id)
-      expect(ids.sort()).toEqual(['plain', 'talker'])
+      expect(ids.sort()).toEqual(['plain', 'talker', 'vectors'])
       expect(await client.models.retrieve('org/talker:Q4')).toMatchObject({ id: 'talker', type: 'model' })
       await expect(client.models.retrieve('nobody')).rejects.toThrow(NotFoundError)
       const headers = { authorization: `Bearer ${KEY}` }

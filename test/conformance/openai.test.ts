@@ -9,7 +9,8 @@ import OpenAI, {
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createYard, type Listening, type Yard } from '../../src/yard.ts'
+import type { Listening, Yard } from '../../src/yard.ts'
+import { startTalkingYard } from './talking-yard.ts'
 
 const KEY = 'sk-local-test'
 
@@ -20,63 +21,7 @@ describe('the official OpenAI SDK', () => {
   let client: OpenAI
 
   beforeAll(async () => {
-    yard = await createYard({
-      home: false,
-      server: { keys: KEY, bodyLimit: '2MiB' },
-      models: {
-        talker: {
-          engine: 'scripted',
-          isolation: 'none',
-          aliases: ['org/talker:Q4'],
-          script: [
-            {
-              match: '^weather',
-              after: 'user',
-              toolCalls: [
-                { name: 'get_weather', arguments: ['{"city"', ':"Par', 'is"}'], id: 'call_paris' },
-                { name: 'get_weather', arguments: ['{"city"', ':"Ro', 'me"}'], id: 'call_rome' },
-              ],
-            },
-            { after: 'tool', text: 'It is mild in both.' },
-            { match: '^think', reasoning: 'Let me see. ', text: 'Done.' },
-            { match: '^odds', text: ['He', 'llo'], logprobs: [-0.25, -0.5] },
-            { match: '^json', text: '{"name":"Ada","age":36}' },
-            {
-              match: '^emoji',
-              text: [{ hex: '20 F0 9F' }, { hex: '98 B8' }, { hex: 'E4 BD' }, { hex: 'A0' }],
-            },
-            { match: '^long', text: 'word ', repeat: 400 },
-            { match: '^forever', text: 'tick ', repeat: 100_000, delay: 5 },
-            {
-              match: '^break',
-              text: 'one two three four',
-              error: { at: 3, message: 'The engine gave up.', code: 'engine_failed' },
-            },
-            {
-              match: '^crowd',
-              error: { at: 'prefill', message: 'Too many wait.', code: 'queue_full', retryAfter: 10 },
-            },
-            {
-              match: '^huge',
-              error: {
-                at: 'prefill',
-                message:
-                  'The prompt has 9000 tokens, the context holds 4096: more than the maximum context length.',
-                code: 'context_length_exceeded',
-              },
-            },
-            { text: 'Hello there, friend.' },
-          ],
-        },
-        vectors: {
-          engine: 'scripted',
-          isolation: 'none',
-          capabilities: { tasks: ['embedding'] },
-          dimensions: 64,
-        },
-      },
-    })
-    server = await yard.listen({ host: '127.0.0.1', port: 0 })
+    ;({ yard, server } = await startTalkingYard(KEY))
     client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: KEY, maxRetries: 0 })
   })
   afterAll(() => yard.stop())
@@ -90,7 +35,7 @@ describe('the official OpenAI SDK', () => {
     it('list', async () => {
       const ids: string[] = []
       for await (const model of client.models.list()) ids.push(model.id)
-      expect(ids.sort()).toEqual(['talker', 'vectors'])
+      expect(ids.sort()).toEqual(['plain', 'talker', 'vectors'])
     })
 
     it('retrieve, by an alias with slashes too', async () => {

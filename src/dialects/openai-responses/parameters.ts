@@ -10,7 +10,6 @@ export const RESPONSE_PARAMETERS: ParameterTable = new Map([
   ['background', neutral('boolean', [false], { instead: 'wait for the answer, or stream it' })],
   ['context_management', neutral('array', [[]])],
   ['conversation', neutral('any', [], { instead: 'send previous_response_id or the items themselves' })],
-  ['max_tool_calls', neutral('number', [], { range: { least: 1, integer: true } })],
   ['moderation', neutral('object', [])],
   ['prompt', neutral('object', [], { instead: 'send the text itself as instructions' })],
   ['service_tier', neutral('string', ['auto', 'default'])],
