@@ -205,7 +205,7 @@ describe('the Responses API, exchange by exchange', () => {
         steps.map((_, place) => `response.output_item.${place % 2 === 0 ? 'added' : 'done'}`),
       )
       const items = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item)
-      expect((events.at(-1)?.['response'] as { output: unknown }).output).toEqual(items)
+      expect(events.at(-1)).toMatchObject({ response: { output: items } })
     })
   })
 
