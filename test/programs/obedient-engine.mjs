@@ -32,10 +32,13 @@ class ObedientModel {
     try {
       if (order.refuse) throw Object.assign(new Error('refused'), { code: 'refused' })
       yield { type: 'started', promptTokens: 1, cachedTokens: keptPrefix }
+      if (order.grows) globalThis.grown = Buffer.alloc(order.grows, 1)
+      for (let left = order.floods ?? 0; left > 0; left -= 1e6) writeSync(2, 'x'.repeat(99).concat('\n').repeat(10_000))
       if (order.unclonable) yield { type: 'text', text: () => undefined }
       if (order.vector) yield { type: 'vector', index: 0, vector: Float32Array.from(order.vector) }
       for (let made = 0; made < (order.parts ?? 0); made++) {
         if (order.every !== undefined) await sleep(order.every)
+        if (order.exitAt === made) process.exit(order.exitCode)
         if (order.dieAt === made) process.kill(process.pid, order.signal ?? 'SIGKILL')
         if (order.blockAt === made) block(order.block)
         if (!order.ignoreAbort) signal.throwIfAborted()
@@ -71,6 +74,7 @@ class ObedientModel {
 
   async unload() {
     if (this.options.unloadHangs) await sleep(1e6)
+    if (this.options.unloadTakes) await sleep(this.options.unloadTakes)
     this.leave({ expected: true, reason: 'unloaded', logTail: [] })
   }
 }
