@@ -33,7 +33,8 @@ class ObedientModel {
       if (order.refuse) throw Object.assign(new Error('refused'), { code: 'refused' })
       yield { type: 'started', promptTokens: 1, cachedTokens: keptPrefix }
       if (order.grows) globalThis.grown = Buffer.alloc(order.grows, 1)
-      for (let left = order.floods ?? 0; left > 0; left -= 1e6) writeSync(2, 'x'.repeat(99).concat('\n').repeat(10_000))
+      for (let left = order.floods ?? 0; left > 0; left -= 1e6)
+        writeSync(2, 'x'.repeat(99).concat('\n').repeat(10_000))
       if (order.unclonable) yield { type: 'text', text: () => undefined }
       if (order.vector) yield { type: 'vector', index: 0, vector: Float32Array.from(order.vector) }
       for (let made = 0; made < (order.parts ?? 0); made++) {
