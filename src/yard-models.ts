@@ -45,9 +45,11 @@ async function bringIn({ preparer, pool }: YardParts, { id, minInstances }: Mode
 export async function reconfigure(parts: YardParts, configuration: YardConfiguration): Promise<void> {
   const difference = configurationDifference(parts.configuration, configuration)
   if (difference === undefined) return
+  // What cannot be is refused before anything has changed.
+  const limits = poolLimits(configuration, parts.host())
   parts.configuration = configuration
   parts.registry.replace(configuration.models)
-  parts.pool.setLimits(poolLimits(configuration, parts.host()))
+  parts.pool.setLimits(limits)
   for (const id of difference.removed) {
     parts.preparer.forget(id)
     parts.pool.withdraw(id)

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { SystemClock } from './base/clock.ts'
+import { checkYardOptions } from './check-yard-options.ts'
 import { libraryDirectories } from './config.ts'
 import { defaultSpec } from './config/default-spec.ts'
 import { parseConfiguration } from './config/parse-configuration.ts'
@@ -50,6 +51,7 @@ export interface YardParts extends StateSources {
 
 /** Constructs everything and wires it; nothing is loaded yet. @throws ModelyardError `config_invalid`, `home_in_use` */
 export async function openParts(options: YardOptions): Promise<YardParts> {
+  checkYardOptions(options)
   const clock = new SystemClock()
   const wanted = configurationOf(options)
   const bus = new EventBus(() => clock.wallTime())

@@ -49,9 +49,15 @@ function bench(start: unknown): Bench {
 
 describe('ConfigurationReloader', () => {
   it('reads five saves within 300 ms once, a half-written one among them (BR-44)', async () => {
-    const setup = bench({ models: { a: {}, b: {} } })
+    const setup = bench({ models: { a: './a.gguf', b: './b.gguf' } })
     const { clock, changes, reloader, file, settle } = setup
-    for (const content of [{}, new Error('half'), {}, {}, { models: { a: {}, c: {}, b: { slots: 1 } } }]) {
+    for (const content of [
+      {},
+      new Error('half'),
+      {},
+      {},
+      { models: { a: './a.gguf', c: './c.gguf', b: { source: './b.gguf', slots: 1 } } },
+    ]) {
       file.content = content
       reloader.touched()
       clock.advance(60)
@@ -67,8 +73,8 @@ describe('ConfigurationReloader', () => {
   })
 
   it('reports removed models and changed settings', async () => {
-    const { clock, changes, reloader, file, settle } = bench({ models: { a: {}, b: {} } })
-    file.content = { models: { b: {} }, limits: { queue: 1 } }
+    const { clock, changes, reloader, file, settle } = bench({ models: { a: './a.gguf', b: './b.gguf' } })
+    file.content = { models: { b: './b.gguf' }, limits: { queue: 1 } }
     reloader.touched()
     clock.advance(300)
     await settle()

@@ -42,7 +42,7 @@ const CASES: [boolean, unknown][] = [
   [
     true,
     {
-      models: { a: 'hf:x/y', 'b/c:d': { slots: 2, keepAlive: '5m', pinned: 'soft', device: { gpu: true } } },
+      models: { a: 'hf:x/y', smollm2: { slots: 2, keepAlive: '5m', pinned: 'soft', device: { gpu: true } } },
     },
   ],
   [

@@ -233,14 +233,19 @@ describe('parseConfiguration', () => {
   it.each(['a', 'A_-.:9', 'org/name:tag', 'a.b/c..d', '...x', '__proto__'])(
     'takes the id "%s" (P1)',
     (id) => {
-      const input = JSON.parse(`{"models": {${JSON.stringify(id)}: {}}}`) as unknown
+      const input = JSON.parse(`{"models": {${JSON.stringify(id)}: {"source": "smollm2"}}}`) as unknown
       expect(parse(input).models.map((model) => model.id)).toEqual([id])
     },
   )
 
   it('gives every name to one model only', () => {
     const wrong = {
-      models: { a: { aliases: ['x', 'b'] }, b: {}, c: { aliases: ['x'] }, d: { aliases: ['y', 'y'] } },
+      models: {
+        a: { source: 'smollm2', aliases: ['x', 'b'] },
+        b: 'smollm2',
+        c: { source: 'smollm2', aliases: ['x'] },
+        d: { source: 'smollm2', aliases: ['y', 'y'] },
+      },
     }
     expect(complaint(wrong).split('\n')).toEqual([
       'configuration: models.a.aliases[1] is a name of model "b" already; every name may stand for one model only',
@@ -271,7 +276,7 @@ describe('parseConfiguration', () => {
   })
 
   it('gives the keepAlive of all models to those that do not say (M13)', () => {
-    const { models } = parse({ keepAlive: 0, models: { a: {}, b: { keepAlive: -1 } } })
+    const { models } = parse({ keepAlive: 0, models: { minilm: {}, smollm2: { keepAlive: -1 } } })
     expect(models.map((model) => model.keepAlive)).toEqual([0, -1])
   })
 
@@ -287,6 +292,29 @@ describe('parseConfiguration', () => {
     expect(
       parse({ models: { a: { engine: 'mine', any: [1] } } }, unchecked).models[0]?.engineOptions,
     ).toEqual({ any: [1] })
+  })
+
+  it('a model without a source that is no name of the catalog is refused at the start', () => {
+    const words = 'models.a needs a source (or a file): the catalog has no "a", only smollm2, minilm,'
+    expect(complaint({ models: { a: {} } })).toContain(words)
+    expect(complaint({ models: { a: { engine: 'node-llama-cpp', slots: 2 } } })).toContain(words)
+    expect(parse({ models: { smollm2: { engine: 'node-llama-cpp' } } }).models[0]?.source).toBe('smollm2')
+  })
+
+  it('slots and contexts that no instance can hold are refused with the key that is wrong', () => {
+    const file = './x.gguf'
+    expect(complaint({ models: { a: { file, slots: 257 } } })).toContain(
+      'models.a.slots must not be above 256, not 257',
+    )
+    expect(complaint({ models: { a: { file, slots: 4, context: 2 ** 27 } } })).toContain(
+      'models.a.context must not be above 33554432 with 4 slots, not 134217728',
+    )
+  })
+
+  it('a script whose match is no regular expression is refused with its place', () => {
+    expect(
+      complaint({ models: { a: { engine: 'scripted', script: [{ match: '.*' }, { match: '(' }] } } }),
+    ).toContain('models.a.script[1].match is not a regular expression')
   })
 
   it('lets a file say where its schema is', () => {

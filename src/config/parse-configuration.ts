@@ -1,7 +1,9 @@
-import { shapeError, type ReadContext } from '../base/shape.ts'
+import { report, shapeError, type ReadContext } from '../base/shape.ts'
+import type { MemoryDomain } from '../host/memory.ts'
 import { configurationShape, type WrittenConfiguration } from './configuration-shape.ts'
 import type { YardDirectories } from './directories.ts'
 import { BUILT_IN_ENGINES, type EngineOptionTable } from './engine-options.ts'
+import { isSurelyBelow, shareText } from './memory-share.ts'
 import { modelSpecs } from './parse-models.ts'
 import type { ServerSettings, YardConfiguration } from './yard-configuration.ts'
 
@@ -29,8 +31,22 @@ export function parseConfiguration(input: unknown, options: ParseOptions): YardC
   const shape = configurationShape({ ...BUILT_IN_ENGINES, ...engines })
   const written = shape.read(input ?? {}, [], context) ?? {}
   const models = modelSpecs(written.models ?? {}, written.keepAlive ?? 5 * MINUTE, context)
+  checkLimits(written.memory ?? {}, context)
   if (context.problems.length > 0) throw shapeError(what, context.problems)
   return complete(written, models, directories)
+}
+
+/** An absolute limit below the budget would make the budget a lie. Shares of different kinds are compared when the machine is known. */
+function checkLimits(
+  { budget = {}, absolute = {} }: NonNullable<WrittenConfiguration['memory']>,
+  context: ReadContext,
+): void {
+  for (const [name, limit] of Object.entries(absolute)) {
+    const soft = budget[name as MemoryDomain]
+    if (limit === undefined || soft === undefined || !isSurelyBelow(limit, soft)) continue
+    const message = `must not be below the budget of ${name}: ${shareText(limit)} < ${shareText(soft)}`
+    report(context, ['memory', 'absolute'], message)
+  }
 }
 
 function complete(

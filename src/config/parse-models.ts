@@ -1,7 +1,10 @@
 import { isAbsolute } from 'node:path'
 import { absolutePath } from '../base/scalar-shapes.ts'
 import { report, type ReadContext } from '../base/shape.ts'
+import { LLAMA_LIMITS } from '../engines/node-llama-cpp/llama-limits.ts'
+import { CATALOG } from '../models/catalog.ts'
 import type { DeviceOptions, ModelSpec } from '../models/model-spec.ts'
+import { DEFAULT_ENGINE } from './engine-options.ts'
 import type { ModelValues, WrittenModel } from './model-shape.ts'
 
 const DEFAULT_SLOTS = 4
@@ -74,12 +77,40 @@ function checkValues(id: string, values: ModelValues, context: ReadContext): voi
     const message = `must not be above maxInstances: ${minInstances} > ${maxInstances}`
     report(context, ['models', id, 'minInstances'], message)
   }
+  if ((values.engine ?? DEFAULT_ENGINE) !== DEFAULT_ENGINE) return
+  checkOrigin(id, values, context)
+  checkSize(id, values, context)
+}
+
+/** A model without a word on where it comes from can only be one of the catalog; that is told at the start, not at its first request. */
+function checkOrigin(id: string, { source, file }: ModelValues, context: ReadContext): void {
+  const isTold = context.problems.some(({ path }) => path[0] === 'models' && path[1] === id)
+  if (isTold || source !== undefined || file !== undefined || Object.hasOwn(CATALOG, id)) return
+  report(
+    context,
+    ['models', id],
+    `needs a source (or a file): the catalog has no "${id}", only ${Object.keys(CATALOG).join(', ')}`,
+  )
+}
+
+function checkSize(
+  id: string,
+  { context: tokens, slots = DEFAULT_SLOTS }: ModelValues,
+  context: ReadContext,
+): void {
+  const most = LLAMA_LIMITS
+  if (slots > most.slots) {
+    report(context, ['models', id, 'slots'], `must not be above ${most.slots}, not ${slots}`)
+  } else if (tokens !== undefined && tokens * slots > most.cells) {
+    const message = `must not be above ${Math.floor(most.cells / slots)} with ${slots} slots, not ${tokens}: ${most.cells} tokens are the most an instance can hold`
+    report(context, ['models', id, 'context'], message)
+  }
 }
 
 /** Paths become absolute; a model that says nothing of where it comes from is looked for in the catalog by its id. */
 function sourceOf(id: string, { source, file, engine }: ModelValues, directory: string): string | undefined {
   if (file !== undefined) return file
-  if (source === undefined) return engine === undefined ? id : undefined
+  if (source === undefined) return (engine ?? DEFAULT_ENGINE) === DEFAULT_ENGINE ? id : undefined
   return isPath(source) ? absolutePath(source, directory) : source
 }
 

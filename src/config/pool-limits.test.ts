@@ -34,9 +34,24 @@ describe('poolLimits', () => {
     expect(memory['gpu:0']?.budget).toBe(2 * GIB)
   })
 
-  it('never has an absolute limit below the budget', () => {
-    const { memory } = limits({ memory: { budget: '14GiB', absolute: '10GiB' } })
-    expect(memory.ram).toEqual({ budget: 14 * GIB, absolute: 14 * GIB })
+  it('M2: an absolute limit below the budget is refused, also where only the machine tells', () => {
+    expect(() => limits({ memory: { budget: '14GiB', absolute: '10GiB' } })).toThrow(
+      'memory.absolute must not be below the budget of ram: 10 GiB < 14 GiB',
+    )
+    expect(() => limits({ memory: { budget: '14GiB', absolute: '50%' } })).toThrow(
+      'memory.absolute of ram is 8 GiB on this machine, below the budget of 14 GiB',
+    )
+  })
+
+  it('what was left open gives way to what was said', () => {
+    expect(limits({ memory: { budget: '15GiB' } }).memory.ram).toEqual({
+      budget: 15 * GIB,
+      absolute: 15 * GIB,
+    })
+    expect(limits({ memory: { absolute: '4GiB' } }).memory.ram).toEqual({
+      budget: 4 * GIB,
+      absolute: 4 * GIB,
+    })
   })
 
   it('gives a domain that cannot be read no limits: nothing may be loaded there (R5)', () => {

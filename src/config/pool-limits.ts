@@ -1,10 +1,15 @@
+import { formatBytes } from '../base/bytes.ts'
+import { ModelyardError } from '../base/errors.ts'
 import type { DomainReading, HostReading, MemoryDomain } from '../host/memory.ts'
 import type { PoolLimits } from '../pool/limits.ts'
 import type { MemoryShare, MemoryShares, YardConfiguration } from './yard-configuration.ts'
 
 const GIB = 1024 ** 3
 
-/** What the operator left open, settled for this machine: design.md, "Defaults". Call again when the machine or the settings change. */
+/**
+ * What the operator left open, settled for this machine: design.md, "Defaults". Call again when the machine or the settings
+ * change. @throws ModelyardError `config_invalid` for an absolute limit that is below the budget on this machine
+ */
 export function poolLimits(
   { memory, cpu, limits, swap, drain }: YardConfiguration,
   host: { cores: number; memory: HostReading },
@@ -46,11 +51,24 @@ function domainLimits(
     if (there === undefined) continue
     const domain = name as MemoryDomain
     const device = domain !== 'ram'
-    const budget = bytesOf(budgets[domain] ?? { percent: device ? 90 : 75 }, there)
-    const absolute = bytesOf(absolutes[domain] ?? { percent: device ? 95 : 90 }, there)
-    result[domain] = { budget, absolute: Math.max(budget, absolute) }
+    const soft = budgets[domain]
+    const hard = absolutes[domain]
+    const budget = bytesOf(soft ?? { percent: device ? 90 : 75 }, there)
+    const absolute = bytesOf(hard ?? { percent: device ? 95 : 90 }, there)
+    if (soft !== undefined && hard !== undefined && absolute < budget)
+      throw contradiction(domain, absolute, budget)
+    // What was left open gives way to what was said.
+    result[domain] =
+      hard === undefined
+        ? { budget, absolute: Math.max(budget, absolute) }
+        : { budget: Math.min(budget, absolute), absolute }
   }
   return result
+}
+
+function contradiction(domain: MemoryDomain, absolute: number, budget: number): ModelyardError {
+  const message = `memory.absolute of ${domain} is ${formatBytes(absolute)} on this machine, below the budget of ${formatBytes(budget)}. Raise it, or lower memory.budget.`
+  return new ModelyardError('config_invalid', message, { details: { domain, absolute, budget } })
 }
 
 function bytesOf(share: MemoryShare, { total }: DomainReading): number {

@@ -190,7 +190,10 @@ server:
   })
 
   it('points at the place around what is not written in the file', async () => {
-    await writeFile(at('work', 'modelyard.yaml'), 'models: {a: {slots: 1}}\nserver: {host: x}\n')
+    await writeFile(
+      at('work', 'modelyard.yaml'),
+      'models: {a: {file: a.gguf, slots: 1}}\nserver: {host: x}\n',
+    )
     const error = await failure({ commandLine: { server: { port: -1 } } })
     expect(error.message).toContain('modelyard.yaml:2:1: server.port must be')
   })

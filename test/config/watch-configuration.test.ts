@@ -38,7 +38,7 @@ async function changesAfter(count: number): Promise<ConfigurationChange[]> {
   return changes
 }
 
-const MODELS = 'models:\n  a: {slots: 1}\n  b: {slots: 1}\n'
+const MODELS = 'models:\n  a: {file: a.gguf, slots: 1}\n  b: {file: b.gguf, slots: 1}\n'
 
 it('reloads once for five saves within 300 ms, one of them half-written (BR-44)', async () => {
   await start(MODELS)
@@ -46,8 +46,8 @@ it('reloads once for five saves within 300 ms, one of them half-written (BR-44)'
     'models:\n',
     'models:\n  a: {slo',
     MODELS,
-    `${MODELS}  c: {}\n`,
-    `${MODELS}  d: {}\n`,
+    `${MODELS}  c: {file: c.gguf}\n`,
+    `${MODELS}  d: {file: d.gguf}\n`,
   ]) {
     await writeFile(file, text)
     await sleep(clock, 50)
@@ -66,7 +66,7 @@ it('says file and line of an invalid one, keeps the old one, and takes the next 
       message: `${file}:4:7: models.c.slotz is not an option; did you mean "slots"?`,
     },
   ])
-  await writeFile(file, `${MODELS}  c: {slots: 1}\n`)
+  await writeFile(file, `${MODELS}  c: {file: c.gguf, slots: 1}\n`)
   expect((await changesAfter(2))[1]).toMatchObject({ type: 'reloaded', difference: { added: ['c'] } })
 })
 
@@ -75,14 +75,14 @@ it('says nothing when only a comment changed (BR-44)', async () => {
   await writeFile(file, `# a comment\n${MODELS}`)
   await sleep(clock, 1500)
   expect(changes).toEqual([])
-  await writeFile(file, 'models:\n  a: {slots: 1}\n')
+  await writeFile(file, 'models:\n  a: {file: a.gguf, slots: 1}\n')
   expect(await changesAfter(1)).toMatchObject([{ difference: { removed: ['b'] } }])
 })
 
 it('follows a file that editors replace by renaming, again and again (BR-44)', async () => {
   await start(MODELS)
   for (const [index, name] of ['c', 'd', 'e'].entries()) {
-    await writeFile(`${file}.new`, `${MODELS}  ${name}: {}\n`)
+    await writeFile(`${file}.new`, `${MODELS}  ${name}: {file: x.gguf}\n`)
     await rename(`${file}.new`, file)
     expect((await changesAfter(index + 1)).at(-1)).toMatchObject({
       type: 'reloaded',
@@ -109,7 +109,7 @@ it('keeps the old one when the file is emptied or taken away', async () => {
 
 it('takes no notice of other files beside it', async () => {
   await start(MODELS)
-  await writeFile(join(folder, 'modelyard.yml'), 'models: {x: {}}')
+  await writeFile(join(folder, 'modelyard.yml'), 'models: {x: {file: x.gguf}}')
   await writeFile(join(folder, 'modelyard.db'), 'x')
   await sleep(clock, 1000)
   expect(changes).toEqual([])

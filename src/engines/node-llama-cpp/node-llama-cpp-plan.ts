@@ -8,6 +8,7 @@ import type { EngineCapabilities, HostFacts, LoadPlan, SharedWeights } from '../
 import { NO_CAPABILITIES } from '../engine.ts'
 import { footprintOf, kvBytesPerToken, type LoadShape } from './footprint.ts'
 import { gpuShareOf } from './gpu-layers.ts'
+import { LLAMA_LIMITS } from './llama-limits.ts'
 import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 
 export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
@@ -24,9 +25,6 @@ export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
 const DEFAULT_CONTEXT = 8192
 /** More than any use of a model beyond what it was trained for. */
 const MOST_TIMES_TRAINED = 8
-/** llama.cpp keeps a record for every cell, and counts them in 32 bits; far below that it eats memory without an error. */
-const MOST_CELLS = 2 ** 27
-const MOST_SLOTS = 256
 
 /** What a load with these options needs and can do; pure. @throws ModelyardError `unsupported`, `model_file_invalid`, `config_invalid` */
 export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
@@ -137,22 +135,24 @@ function requireSane(spec: ModelSpec, gguf: GgufFacts, shape: LoadShape): void {
   const most = Math.max(gguf.contextLength * MOST_TIMES_TRAINED, DEFAULT_CONTEXT)
   if (!Number.isInteger(contextSize) || contextSize < 1 || contextSize > most) {
     refuse(
+      'context',
       `Model "${spec.id}": context must be from 1 to ${most} tokens (it was trained for ${gguf.contextLength}), not ${contextSize}.`,
     )
   }
-  if (!Number.isInteger(slots) || slots < 1 || slots > MOST_SLOTS) {
-    refuse(`Model "${spec.id}": slots must be from 1 to ${MOST_SLOTS}, not ${slots}.`)
+  if (!Number.isInteger(slots) || slots < 1 || slots > LLAMA_LIMITS.slots) {
+    refuse('slots', `Model "${spec.id}": slots must be from 1 to ${LLAMA_LIMITS.slots}, not ${slots}.`)
   }
-  if (contextSize * slots > MOST_CELLS) {
+  if (contextSize * slots > LLAMA_LIMITS.cells) {
     const bytes = contextSize * slots * kvBytesPerToken(gguf, shape.kvCacheType)
     refuse(
-      `Model "${spec.id}": ${slots} slots of ${contextSize} tokens are ${contextSize * slots} cells and ${formatBytes(bytes)}; at most ${MOST_CELLS} cells are possible.`,
+      'slots',
+      `Model "${spec.id}": ${slots} slots of ${contextSize} tokens are ${contextSize * slots} cells and ${formatBytes(bytes)}; at most ${LLAMA_LIMITS.cells} cells are possible.`,
     )
   }
 }
 
-function refuse(message: string): never {
-  throw new ModelyardError('config_invalid', message, { details: { param: 'context' } })
+function refuse(param: 'context' | 'slots', message: string): never {
+  throw new ModelyardError('config_invalid', message, { details: { param } })
 }
 
 /** Mapped pages are shared by all processes that load this file; what lies on a GPU or was repacked is not. */

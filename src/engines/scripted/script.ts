@@ -1,6 +1,7 @@
 import { ModelyardError, type ErrorCode } from '../../base/errors.ts'
 import type { FinishReason } from '../../tasks/part.ts'
 import type { Usage } from '../../tasks/usage.ts'
+import { matchExpression } from './match-expression.ts'
 import { compileSteps, type Step } from './script-steps.ts'
 import type { ScriptEntry } from './scripted-options.ts'
 
@@ -60,11 +61,9 @@ function compileEntry(entry: ScriptEntry, index: number): CompiledEntry {
 }
 
 function compileMatch(match: string | undefined, index: number): (text: string) => boolean {
-  if (match === undefined || match === '' || match === '.*') return () => true
-  const literal = /^\/(.+)\/([dimsuv]*)$/s.exec(match)
   try {
-    const expression = literal === null ? new RegExp(match) : new RegExp(literal[1] ?? '', literal[2])
-    return (text) => expression.test(text)
+    const expression = matchExpression(match)
+    return (text) => expression === undefined || expression.test(text)
   } catch (error) {
     const message = `script[${index}].match is not a regular expression: ${(error as Error).message}`
     throw new ModelyardError('config_invalid', message, { cause: error })

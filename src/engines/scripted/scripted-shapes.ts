@@ -1,9 +1,10 @@
 import { either, list, mapOf, object, oneOrMore, type Fields } from '../../base/compound-shapes.ts'
 import type { ErrorCode } from '../../base/errors.ts'
 import { anything, choice, filePath, flag, number, size, text } from '../../base/scalar-shapes.ts'
-import { described, type Shape } from '../../base/shape.ts'
+import { described, report, type Shape } from '../../base/shape.ts'
 import type { Usage } from '../../tasks/usage.ts'
 import type { LoadFailureClass } from '../engine.ts'
+import { matchExpression } from './match-expression.ts'
 import {
   SWITCHABLE_CAPABILITIES,
   type ScriptedOptions,
@@ -75,10 +76,30 @@ function usage(): Shape<Partial<Usage>> {
   })
 }
 
+/** A text that is a regular expression; a wrong one is refused with the configuration, not at the first request. */
+function expression(): Shape<string> {
+  const any = text()
+  return {
+    ...any,
+    read(value, path, context) {
+      const read = any.read(value, path, context)
+      try {
+        matchExpression(read)
+        return read
+      } catch (error) {
+        return report(context, path, `is not a regular expression: ${(error as Error).message}`)
+      }
+    },
+  }
+}
+
 const pieces = (): Shape<string | ScriptPiece[]> => either<[string, ScriptPiece[]]>(text(), list(piece()))
 
 const entryFields: Record<keyof ScriptEntry, Shape<unknown>> = {
-  match: described(text(), 'Regular expression on the last user text; /…/i gives flags. Absent: always.'),
+  match: described(
+    expression(),
+    'Regular expression on the last user text; /…/i gives flags. Absent: always.',
+  ),
   after: choice('system', 'user', 'assistant', 'tool'),
   text: described(pieces(), 'A list of tokens, or a text that is cut into words.'),
   reasoning: pieces(),
