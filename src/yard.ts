@@ -18,6 +18,7 @@ import { TextStream } from './runs/text-stream.ts'
 import { collectVectors, type Embeddings } from './runs/collect-vectors.ts'
 import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
+import type { AccessRecord } from './server/server-options.ts'
 import type { Task } from './tasks/task.ts'
 import { openParts, type YardParts } from './yard-parts.ts'
 import { YardCollection } from './yard-collection.ts'
@@ -64,6 +65,7 @@ export class Yard implements YardPort, AsyncDisposable {
   readonly #collection: YardCollection
   #server: Promise<RequestHandler> | undefined
   #stopped: Promise<void> | undefined
+  readonly #requestWatchers = new Set<(record: AccessRecord) => void>()
   #url: string | null = null
 
   constructor(parts: YardParts) {
@@ -102,8 +104,14 @@ export class Yard implements YardPort, AsyncDisposable {
   }
 
   startRun(request: RunRequest): Run {
+    const { runTimeout } = this.configuration.limits
     const task = this.#taskFor(request.model, request.task)
-    return startRun(this.#parts.runs, task === request.task ? request : { ...request, task })
+    if (task === request.task && runTimeout === undefined) return startRun(this.#parts.runs, request)
+    const timeout = Math.min(
+      request.timeout ?? Number.POSITIVE_INFINITY,
+      runTimeout ?? Number.POSITIVE_INFINITY,
+    )
+    return startRun(this.#parts.runs, { ...request, task, ...(Number.isFinite(timeout) && { timeout }) })
   }
 
   /** Exact prompt tokens of a task as the model would see it. Loads the model. */
@@ -146,6 +154,12 @@ export class Yard implements YardPort, AsyncDisposable {
   subscribe(listener: (event: YardEvent) => void): () => void {
     for (const warning of this.#parts.earlyWarnings()) listener(warning)
     return this.#parts.bus.subscribe(listener)
+  }
+
+  /** Every HTTP request when its answer has ended, where `server.log` is on; neither bodies nor queries. @returns a function that ends it */
+  watchRequests(listener: (record: AccessRecord) => void): () => void {
+    this.#requestWatchers.add(listener)
+    return () => this.#requestWatchers.delete(listener)
   }
 
   /** The HTTP API for a server of your own: `createServer(yard.handler())`. Nothing of HTTP is loaded before the first request. */
@@ -203,7 +217,7 @@ export class Yard implements YardPort, AsyncDisposable {
   async #createServer(): Promise<RequestHandler> {
     const { createRequestHandler } = await import('./server/request-handler.ts')
     const { bus, clock, configuration } = this.#parts
-    const { keys, cors, allowedHosts, bodyLimit } = configuration.server
+    const { keys, cors, allowedHosts, bodyLimit, log } = configuration.server
     return createRequestHandler({
       port: this,
       events: bus,
@@ -214,7 +228,12 @@ export class Yard implements YardPort, AsyncDisposable {
       ...(cors.origins === undefined ? {} : { cors: { origins: cors.origins } }),
       allowedHosts,
       limits: { bodyBytes: bodyLimit },
+      ...(log && { log: (record) => this.#tellRequest(record) }),
     })
+  }
+
+  #tellRequest(record: AccessRecord): void {
+    for (const watcher of this.#requestWatchers) watcher(record)
   }
 
   #announce(url: string): void {

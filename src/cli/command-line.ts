@@ -24,12 +24,20 @@ export async function runCommandLine(words: readonly string[]): Promise<never> {
     signal: interrupts.signal,
     openYard: (options, wishes) => openYard(context, options, wishes),
   }
-  const code = await keptAlive(runProgram(context, words).catch((error: unknown) => fail(error, err, words)))
-  await keptAlive(Promise.all([out.flush(), err.flush()]))
+  const code = await keptAlive(performed(context, words).catch((error: unknown) => fail(error, err, words)))
+  await keptAlive(err.flush())
   // A command that an interrupt ended early says so, whatever it made of it.
   process.exit(
     code === EXIT.interrupted ? (interrupts.exitCode ?? code) : (code ?? interrupts.exitCode ?? EXIT.ok),
   )
+}
+
+/** A command whose output did not arrive has failed, whatever it says itself. */
+async function performed(context: CommandContext, words: readonly string[]): Promise<ExitCode | undefined> {
+  const code = await runProgram(context, words)
+  await context.out.flush()
+  if (context.out.failure !== undefined) throw context.out.failure
+  return code
 }
 
 async function fail(error: unknown, err: Output, words: readonly string[]): Promise<ExitCode> {

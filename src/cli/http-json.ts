@@ -19,7 +19,13 @@ export async function openLocal(url: string, options: LocalRequest = {}): Promis
   const response = await send(url, options)
   const status = response.statusCode ?? 0
   if (status >= 200 && status < 300) return response
-  throw errorFromBody(status, await readText(response))
+  throw errorFromBody(status, await readText(response), retryAfterOf(response))
+}
+
+/** Milliseconds until another try makes sense. */
+function retryAfterOf({ headers }: IncomingMessage): number | undefined {
+  const milliseconds = Number(headers['retry-after-ms'])
+  return headers['retry-after-ms'] === undefined || Number.isNaN(milliseconds) ? undefined : milliseconds
 }
 
 /** An answer's body as JSON. */
@@ -77,15 +83,20 @@ interface WireError {
   code?: unknown
   message?: unknown
   details?: unknown
+  /** Kind of a failed load, in OpenAI's shape, which has no details. */
+  failure?: unknown
 }
 
 /** The error of a body in OpenAI's shape or in the control API's, with its code where it is one of ours. */
-export function errorFromBody(status: number, text: string): ModelyardError {
+export function errorFromBody(status: number, text: string, retryAfter?: number): ModelyardError {
   const wire = wireErrorOf(text)
   const code = isErrorCode(wire?.code) ? wire.code : (FOREIGN_CODES[String(wire?.code)] ?? 'internal')
   const message = typeof wire?.message === 'string' ? wire.message : `The server answered ${status}.`
-  const details = wire?.details
-  return new ModelyardError(code, message, isRecord(details) ? { details } : {})
+  const details = {
+    ...(isRecord(wire?.details) && wire.details),
+    ...(typeof wire?.failure === 'string' && { failure: wire.failure }),
+  }
+  return new ModelyardError(code, message, { details, ...(retryAfter !== undefined && { retryAfter }) })
 }
 
 function wireErrorOf(text: string): WireError | undefined {

@@ -23,6 +23,18 @@ describe('Output', () => {
     await output.flush()
   })
 
+  it('a full disk under the output is told as a failure, not thrown', async () => {
+    const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
+    const output = new Output(new Writable({ write: (_data, _encoding, done) => done(full) }))
+    await output.line('lost')
+    await output.flush()
+    expect([output.open, output.failure?.code, output.failure?.message]).toEqual([
+      false,
+      'disk_full',
+      expect.stringContaining('no space left'),
+    ])
+  })
+
   it('colours follow the terminal and the conventions of NO_COLOR and FORCE_COLOR', () => {
     expect(wantsColor(true)).toBe(true)
     expect(wantsColor(false)).toBe(false)

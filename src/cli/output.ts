@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
+import { ModelyardError } from '../base/errors.ts'
 
 type Colors = ReturnType<typeof picocolors.createColors>
 
@@ -15,6 +16,7 @@ export class Output {
   readonly colors: Colors
   readonly #stream: Writable
   #gone = false
+  #failure: ModelyardError | undefined
 
   constructor(stream: Writable, environment: Record<string, string | undefined> = {}) {
     this.#stream = stream
@@ -22,7 +24,7 @@ export class Output {
     this.colors = picocolors.createColors(wantsColor(this.isTerminal, environment))
     stream.on('error', (error: NodeJS.ErrnoException) => {
       this.#gone = true
-      if (error.code !== 'EPIPE') throw error
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure ??= lost(error)
     })
   }
 
@@ -41,6 +43,11 @@ export class Output {
     return !this.#gone
   }
 
+  /** Why what was written did not arrive, once it is known; {@link flush} waits for that. */
+  get failure(): ModelyardError | undefined {
+    return this.#failure
+  }
+
   async write(text: string): Promise<void> {
     if (this.#gone || text === '' || this.#stream.write(text)) return
     await Promise.race([once(this.#stream, 'drain'), once(this.#stream, 'close')]).catch(() => undefined)
@@ -56,9 +63,15 @@ export class Output {
 
   /** Everything written so far is with the operating system. */
   async flush(): Promise<void> {
-    if (this.#gone || this.#stream.writableLength === 0) return
+    if (this.#gone) return
     await new Promise<void>((resolve) => this.#stream.write('', () => resolve()))
   }
+}
+
+/** A disk that is full, most often (`modelyard list > /dev/full`): said in words, not by a crash. */
+function lost(error: NodeJS.ErrnoException): ModelyardError {
+  const message = `The output could not be written (${error.message}), and what is there is not whole.`
+  return new ModelyardError(error.code === 'ENOSPC' ? 'disk_full' : 'internal', message, { cause: error })
 }
 
 /** NO_COLOR and FORCE_COLOR as their conventions say: any value but the empty one counts. */

@@ -37,6 +37,8 @@ export interface ConfigurationInput {
     queue?: number
     /** Requests that may wait for one model. Default 128. */
     queuePerModel?: number
+    /** Most time a request may take in all, waiting included; callers may ask for less. Default: no limit. */
+    runTimeout?: Duration
   }
   /** How long younger requests may pass an older one that needs a swap. Default 5 s. */
   swap?: { patience?: Duration }
@@ -74,6 +76,8 @@ export interface ConfigurationInput {
     allowedHosts?: string | string[]
     /** Most bytes of a request's body. Default 64 MiB. */
     bodyLimit?: Size
+    /** True: `modelyard serve` writes a line per request, without any text of users. Default false. */
+    log?: boolean
   }
 }
 

@@ -18,7 +18,7 @@ export interface WrittenConfiguration {
     smallModel?: number
   }
   cpu?: { threads?: number; oversubscribe?: boolean }
-  limits?: { concurrency?: number; queue?: number; queuePerModel?: number }
+  limits?: { concurrency?: number; queue?: number; queuePerModel?: number; runTimeout?: number }
   swap?: { patience?: number }
   drain?: { timeout?: number }
   keepAlive?: number
@@ -31,6 +31,7 @@ export interface WrittenConfiguration {
     cors?: { origins?: string[] }
     allowedHosts?: string[]
     bodyLimit?: number
+    log?: boolean
   }
 }
 
@@ -89,6 +90,7 @@ const limits = object({
   concurrency: described(whole(1), 'Runs at once over all models.', 64),
   queue: described(whole(0), 'Requests that may wait in all.', 512),
   queuePerModel: described(whole(0), 'Requests that may wait for one model.', 128),
+  runTimeout: described(duration({ finite: true }), 'Most time a request may take; no limit by default.'),
 })
 
 /** A key is a secret: it is never shown, not even when it is wrong. */
@@ -108,6 +110,7 @@ const server = object({
   cors: object({ origins: described(oneOrMore(text()), 'Browser origins that may use the server.') }),
   allowedHosts: described(oneOrMore(text()), 'Host names under which a server without keys may be called.'),
   bodyLimit: described(size(), 'Most bytes of a request.', '64MiB'),
+  log: described(flag(), 'A line per request, without any text of users.', false),
 })
 
 const address = text({ pattern: /^https?:\/\/\S+$/, wants: 'an address such as https://mirror.example' })

@@ -45,6 +45,7 @@ describe('parseConfiguration', () => {
         cors: {},
         allowedHosts: [],
         bodyLimit: 64 * 1024 ** 2,
+        log: false,
       },
       models: [],
     })

@@ -81,6 +81,7 @@ function complete(
       concurrency: limits.concurrency ?? 64,
       queue: limits.queue ?? 512,
       queuePerModel: limits.queuePerModel ?? 128,
+      ...(limits.runTimeout !== undefined && { runTimeout: limits.runTimeout }),
     },
     swap: { patience: swap.patience ?? 5000 },
     drain: { timeout: drain.timeout ?? 2 * MINUTE },
@@ -101,5 +102,6 @@ function serverSettings(server: NonNullable<WrittenConfiguration['server']>): Se
     cors: cors.origins === undefined ? {} : { origins: cors.origins },
     allowedHosts: server.allowedHosts ?? [],
     bodyLimit: server.bodyLimit ?? 64 * MIB,
+    log: server.log ?? false,
   }
 }

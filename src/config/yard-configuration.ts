@@ -51,6 +51,8 @@ export interface LimitSettings {
   concurrency: number
   queue: number
   queuePerModel: number
+  /** Milliseconds a run may take in all; absent = no limit. */
+  runTimeout?: number
 }
 
 /** Where models are fetched from (S2). */
@@ -74,4 +76,6 @@ export interface ServerSettings {
   allowedHosts: string[]
   /** Most bytes of a request's body. */
   bodyLimit: number
+  /** Whether each request is told to those who watch requests. */
+  log: boolean
 }

@@ -22,7 +22,19 @@ describe('extension fields of every dialect', () => {
   })
 
   it.each([
+    [{ timeout: 30 }, {}, 30_000],
+    [{ timeout: 0 }, {}, 0],
+    [{}, { 'modelyard-timeout': '250ms' }, 250],
+    [{ timeout: null }, { 'modelyard-timeout': '2' }, 2000],
+  ])('P13: timeout %j with headers %j is %d ms', (body, headers, milliseconds) => {
+    expect(decodeExtensions(body, headers)).toEqual({ timeout: milliseconds })
+  })
+
+  it.each([
     ['priority', 'urgent'],
+    ['timeout', -1],
+    ['timeout', 'soon'],
+    ['timeout', {}],
     ['priority', 1],
     ['session', ''],
     ['session', 5],

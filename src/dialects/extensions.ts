@@ -30,17 +30,25 @@ function decodeSession(value: unknown, param: string): string {
   throw invalidField(param, `'${param}' has ${session.length} characters; 1 to 512 are allowed.`)
 }
 
-/** `keep_alive`, `priority` and `session` of any dialect: from the body, else from the header of that name. */
-export function decodeExtensions(
-  body: Fields,
-  headers: DialectRequest['headers'],
-): Pick<RunRequest, 'priority' | 'keepAlive' | 'session'> {
-  const options: Pick<RunRequest, 'priority' | 'keepAlive' | 'session'> = {}
+/** Milliseconds that the whole run may take (P13). */
+function decodeTimeout(value: unknown): number {
+  const timeout = decodeKeepAlive(value, 'timeout')
+  if (timeout >= 0) return timeout
+  throw invalidField('timeout', "'timeout' must not be negative; leave it out for no limit of your own.")
+}
+
+type Extensions = Pick<RunRequest, 'priority' | 'keepAlive' | 'session' | 'timeout'>
+
+/** `keep_alive`, `priority`, `session` and `timeout` of any dialect: from the body, else from the header of that name. */
+export function decodeExtensions(body: Fields, headers: DialectRequest['headers']): Extensions {
+  const options: Extensions = {}
   const keepAlive = body['keep_alive'] ?? headers['modelyard-keep-alive']
   if (keepAlive !== undefined) options.keepAlive = decodeKeepAlive(keepAlive, 'keep_alive')
   const priority = body['priority'] ?? headers['modelyard-priority']
   if (priority !== undefined) options.priority = decodePriority(priority, 'priority')
   const session = body['session'] ?? headers['modelyard-session']
   if (session !== undefined) options.session = decodeSession(session, 'session')
+  const timeout = body['timeout'] ?? headers['modelyard-timeout']
+  if (timeout !== undefined) options.timeout = decodeTimeout(timeout)
   return options
 }

@@ -52,12 +52,10 @@ function withField(thrown: unknown, { featureFields }: RunAction): unknown {
 }
 
 function startRun(exchange: Exchange, action: RunAction, task: Task, context: RunContext): Run {
-  const { runTimeout } = context.limits
   return context.port.startRun({
     model: action.model,
     task,
     ...action.options,
-    ...(runTimeout === undefined ? {} : { timeout: runTimeout }),
     signal: exchange.signal,
   })
 }

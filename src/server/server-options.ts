@@ -24,8 +24,6 @@ export interface ServerLimits {
   bodyIdle: number
   /** Milliseconds of silence after which a waiting stream gets a sign of life; 10 s. */
   heartbeat: number
-  /** Milliseconds a run may take in all; absent = no limit. */
-  runTimeout?: number
 }
 
 /** A line of the access log. Neither bodies nor queries: no text of users. */

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SCRIPTED_MODELS } from './scripted-models.ts'
-import { TestHome } from './program.ts'
+import { CLI, TestHome } from './program.ts'
 
 let home: TestHome
 beforeEach(async () => {
@@ -18,6 +20,34 @@ describe('commands without a server', () => {
     expect({ code, out, err }).toEqual({ code: 0, out: 'Hello there\n', err: '' })
     expect(await home.run(['run', 'fake', 'Again.'])).toMatchObject({ code: 0, out: 'Hello there\n' })
   })
+
+  it.skipIf(!existsSync('/dev/full'))(
+    'a full disk under the output is one sentence and an exit code of its own',
+    async () => {
+      const [command = '', ...words] = [
+        '/bin/sh',
+        '-c',
+        'exec "$0" "$@" > /dev/full',
+        process.execPath,
+        CLI,
+        'list',
+      ]
+      const child = spawn(command, words, {
+        cwd: home.path,
+        env: { ...process.env, MODELYARD_HOME: home.path },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      let err = ''
+      child.stderr.on('data', (data: Buffer) => (err += data.toString()))
+      const code = await new Promise<number | null>((settle) => child.once('close', settle))
+      expect([code, err]).toEqual([
+        7,
+        expect.stringMatching(
+          /^error: The output could not be written \(ENOSPC.*\), and what is there is not whole\.\n$/,
+        ),
+      ])
+    },
+  )
 
   it('run reads its prompt from a pipe', async () => {
     const { out } = await home.run(['run', 'fake', 'please', 'say it back:', '-'], {
@@ -71,6 +101,7 @@ describe('commands without a server', () => {
     expect(JSON.parse((await home.run(['list', '--json'])).out)).toMatchObject([
       { id: 'fake' },
       { id: 'other' },
+      {},
       {},
       {},
     ])

@@ -18,6 +18,12 @@ export const SCRIPTED_MODELS: Record<string, object> = {
   },
   other: { engine: 'scripted', memory: '8MiB', script: [{ match: '.*', text: ['other'] }] },
   huge: { engine: 'scripted', memory: '900TiB', script: [] },
+  starved: {
+    engine: 'scripted',
+    memory: '8MiB',
+    script: [],
+    failLoad: { class: 'out_of_memory', message: 'There was no memory for the context.' },
+  },
   broken: {
     engine: 'scripted',
     memory: '8MiB',

@@ -19,7 +19,7 @@ describe('modelyard serve', () => {
     const server = await home.serve()
     expect(await json(`${server.url}/healthz`)).toMatchObject({ ready: true })
     const curl = await server.shows(/^curl .*$/m)
-    expect(server.out()).toContain('Models: fake, other, huge, broken')
+    expect(server.out()).toContain('Models: fake, other, huge, starved, broken')
     expect(curl).toContain('"model":"fake"')
     const { logTail } = await runCommand({ command: 'sh', args: ['-c', curl] })
     expect(JSON.parse(logTail.at(-1) ?? '')).toMatchObject({
@@ -101,7 +101,7 @@ describe('modelyard serve', () => {
     const { url, pid, models } = JSON.parse(await server.shows(/^\{.*\}$/m)) as Record<string, unknown>
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(pid).toBe(server.pid)
-    expect(models).toEqual(['fake', 'other', 'huge', 'broken'])
+    expect(models).toEqual(['fake', 'other', 'huge', 'starved', 'broken'])
   })
 })
 
@@ -156,6 +156,32 @@ describe('commands beside a running server (C0)', () => {
     expect((await home.run(['run', 'fake', 'word '.repeat(600)])).code).toBe(2)
     expect((await home.run(['plan', 'huge'])).code).toBe(4)
     expect((await home.run(['load', 'nobody'])).code).toBe(3)
+  })
+
+  it.each([
+    ['starved', 4],
+    ['broken', 6],
+    ['huge', 4],
+    ['nobody', 3],
+  ])('a command attached to a server ends as one without: %s with %d', async (model, code) => {
+    const alone = await home.run(['run', model, 'hi', '--json'])
+    await home.serve()
+    const attached = await home.run(['run', model, 'hi', '--json'])
+    expect([alone.code, attached.code]).toEqual([code, code])
+  })
+
+  it('server.log writes a line per request to standard error, and never a prompt', async () => {
+    await home.configure({ models: SCRIPTED_MODELS, server: { log: true } })
+    const server = await home.serve()
+    await home.run(['run', 'fake', 'my-secret-text'])
+    await json(`${server.url}/v1/models/nobody?my-secret-text`)
+    const line = /^\d{4}-\d\d-\d\dT[\d:.]+Z req_[0-9a-f]{24} /
+    const [post] = (await server.tells(/^.* POST \/v1\/chat\/completions 200 \d+ ms$/m)).split('\n')
+    const [get] = (await server.tells(/^.* GET \/v1\/models\/nobody 404 \d+ ms model_not_found$/m)).split(
+      '\n',
+    )
+    expect([post, get]).toEqual([expect.stringMatching(line), expect.stringMatching(line)])
+    expect(server.err() + server.out()).not.toContain('my-secret-text')
   })
 
   it('Ctrl-C cancels the run in the server too', async () => {

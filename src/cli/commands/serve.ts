@@ -8,6 +8,7 @@ import { EXIT } from '../exit-codes.ts'
 import { announceAddress, announceModels, warnWhenOpen } from '../serving/announce.ts'
 import { fetchNamedModels } from '../serving/fetch-named-models.ts'
 import { showEvents } from '../serving/show-events.ts'
+import { showRequests } from '../serving/show-requests.ts'
 import { watchFile } from '../serving/watch-file.ts'
 
 export interface ServeOptions extends YardOptionsOfCommand {
@@ -42,6 +43,7 @@ async function serveUntilInterrupted(
   const found = yard.state().models.map(({ id }) => id)
   await requireEnginesOf(context, configuration, found, options)
   const stopShowing = showEvents(context, yard, options.verbose ?? false)
+  const stopLogging = showRequests(context, yard)
   const { url } = await listen(yard, configuration)
   await announceAddress(context, yard, url, options.json ?? false)
   if (options.json !== true) await announceModels(context, yard, url, [...idOf.values()])
@@ -49,6 +51,7 @@ async function serveUntilInterrupted(
   await untilInterrupted(context)
   await context.err.line('Stopping …')
   stopShowing()
+  stopLogging()
   await stopWatching()
 }
 

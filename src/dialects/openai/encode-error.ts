@@ -50,9 +50,12 @@ export function errorFields(error: ModelyardError, status: number): ErrorFields 
   }
 }
 
-/** `{error: {message, type, param, code}}` as JSON. */
+/** `{error: {message, type, param, code}}` as JSON; for failed loads also `failure`, the kind. */
 export function encodeError(error: ModelyardError, status: number): string {
-  return JSON.stringify({ error: errorFields(error, status) })
+  const { failure } = error.details
+  // Ours: why a load failed, so that a command attached to a server ends as one without.
+  const more = typeof failure === 'string' ? { failure } : {}
+  return JSON.stringify({ error: { ...errorFields(error, status), ...more } })
 }
 
 /** The end of a broken stream: the error as the only terminal event, then the terminator, never a finish chunk (BR-09). */
