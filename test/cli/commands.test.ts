@@ -24,15 +24,8 @@ describe('commands without a server', () => {
   it.skipIf(!existsSync('/dev/full'))(
     'a full disk under the output is one sentence and an exit code of its own',
     async () => {
-      const [command = '', ...words] = [
-        '/bin/sh',
-        '-c',
-        'exec "$0" "$@" > /dev/full',
-        process.execPath,
-        CLI,
-        'list',
-      ]
-      const child = spawn(command, words, {
+      const words = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, CLI, 'list']
+      const child = spawn('/bin/sh', words, {
         cwd: home.path,
         env: { ...process.env, MODELYARD_HOME: home.path },
         stdio: ['ignore', 'ignore', 'pipe'],
