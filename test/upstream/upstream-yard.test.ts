@@ -57,7 +57,7 @@ describe('a yard in front of another yard', () => {
 
   it('says which address does not answer, and backs off', async () => {
     const messages = [{ role: 'user' as const, content: 'hi' }]
-    await expect(yard.chat({ model: 'nobody', messages }).next()).rejects.toMatchObject({
+    await expect(yard.chat({ model: 'nobody', messages }).answer()).rejects.toMatchObject({
       code: 'model_load_failed',
       message: expect.stringContaining('http://127.0.0.1:9/v1') as string,
     })
