@@ -41,7 +41,8 @@ describe('the forecast of a load', () => {
           instance: 'b#2',
           bytes: 50,
           idleFor: 5000,
-          reason: 'idle, and the least recently used that is enough',
+          reason:
+            'idle, and the cheapest to lose that is enough: 0 ms to have it back, asked for once of late',
         },
       ],
     })

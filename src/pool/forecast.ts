@@ -1,5 +1,6 @@
 import type { SerializedError } from '../base/errors.ts'
 import type { HostReading, MemoryDomain } from '../host/memory.ts'
+import { costSentence } from './policy/cost.ts'
 import { largestContext } from './policy/largest-context.ts'
 import { hostShort } from './policy/refusals.ts'
 import { demandFor, findRoom, movable, type Room } from './policy/room.ts'
@@ -72,6 +73,6 @@ function reasonOf(step: Step, instance: Instance): string {
   if (instance.state === 'unloading') return 'is on its way out'
   if (instance.leases > 0) return `runs ${instance.leases} requests`
   if (instance.state !== 'ready') return `is ${instance.state}`
-  const safeFor = (instance.readyAt ?? step.at) + step.state.limits.minimumResidency - step.at
-  return safeFor > 0 ? 'was loaded a moment ago' : 'idle, and the least recently used that is enough'
+  const isSafe = step.at < step.rules.safeUntil(instance, step.state.limits)
+  return isSafe ? 'was loaded or used a moment ago' : `idle, and ${costSentence(step, instance)}`
 }

@@ -23,10 +23,10 @@ describe('modelyard plan', () => {
 
   it('names those who would go, and why them', () => {
     const evicts = [
-      { instance: 'old#1', bytes: 2 ** 30, idleFor: 60_000, reason: 'idle, and least recently used' },
+      { instance: 'old#1', bytes: 2 ** 30, idleFor: 60_000, reason: 'idle, and the cheapest to lose' },
     ]
     expect(renderForecast({ ...FITS, outcome: 'evicts', evicts })).toContain(
-      'once these have gone:\n  old#1  1 GiB, last used 1 min ago: idle, and least recently used',
+      'once these have gone:\n  old#1  1 GiB, last used 1 min ago: idle, and the cheapest to lose',
     )
   })
 

@@ -100,6 +100,41 @@ describe('victims (R7)', () => {
     expect(waiting.outcome).toBe('done')
   })
 
+  it('are those that are quickly had back rather than those that were not used for longer', () => {
+    const world = newWorld()
+    world.declare(sized('slow', 50, { keepAlive: -1, loadTime: 20_000 }))
+    world.declare(sized('quick', 50, { keepAlive: -1 }))
+    for (const id of ['slow', 'quick']) {
+      world.request({ model: id, hold: 10 })
+      world.run(world.now + 25_000)
+    }
+    swapIn(world, 50)
+    expect(residents(world)).toEqual(['newcomer', 'slow'])
+  })
+
+  it('are two that are quickly had back rather than one that is not', () => {
+    const world = newWorld()
+    world.declare(sized('slow', 40, { keepAlive: -1, loadTime: 20_000 }))
+    for (const id of ['one', 'two']) world.declare(sized(id, 25, { keepAlive: -1 }))
+    for (const id of ['slow', 'one', 'two']) {
+      world.request({ model: id, hold: 10 })
+      world.run(world.now + 25_000)
+    }
+    swapIn(world, 40)
+    expect(residents(world)).toEqual(['newcomer', 'slow'])
+  })
+
+  it('are those that were asked for least of late, where they cost the same', () => {
+    const world = newWorld()
+    for (const id of ['often', 'seldom']) world.declare(sized(id, 50, { keepAlive: -1, slots: 4 }))
+    for (let round = 0; round < 100; round++) world.request({ model: 'often', hold: 10 })
+    world.run(10_000)
+    world.request({ model: 'seldom', hold: 10 })
+    world.run(20_000)
+    swapIn(world, 50)
+    expect(residents(world)).toEqual(['newcomer', 'often'])
+  })
+
   it('leave a reason with who, for whom and how much (R19)', () => {
     const reasons: string[] = []
     const world = newWorld({
@@ -115,7 +150,7 @@ describe('victims (R7)', () => {
     world.request({ model: 'b', hold: 10 })
     world.run(5000)
     expect(reasons).toEqual([
-      'frees 60 B for "b" (60 B); idle for 4 s, the least recently used that is enough',
+      'frees 60 B for "b" (60 B); idle for 4 s, the cheapest to lose that is enough: 110 ms to have it back, asked for once of late',
     ])
     expect(world.state.models.get('a')?.evictions).toBe(1)
   })

@@ -1,3 +1,4 @@
+import type { PoolLimits } from '../limits.ts'
 import { isAwaited } from './fairness.ts'
 import type { Instance, ModelState, PoolState } from './state.ts'
 import { copiesOf, wake, type Demand, type Step } from './step.ts'
@@ -15,22 +16,29 @@ export function spareCopies(state: PoolState, model: ModelState): number {
 /** R7, F19: idle, not pinned, past its minimum residency, and nobody older waits for it. */
 export function mayEvict(step: Step, instance: Instance, demand: Demand | undefined): boolean {
   if (!isIdle(step, instance, demand)) return false
-  const safeUntil = (instance.readyAt ?? step.at) + step.state.limits.minimumResidency
-  if (step.at < safeUntil) {
-    wake(step, safeUntil)
+  const mayGoAt = step.rules.safeUntil(instance, step.state.limits)
+  if (step.at < mayGoAt) {
+    wake(step, mayGoAt)
     return false
   }
   return !isAwaited(step, instance, demand?.ticket)
 }
 
+/**
+ * R7, F20: until when an idle instance is safe: its minimum residency, and as long as its turn is not over also half of that after each
+ * use, for whoever was answered a moment ago, an agent above all, will ask again in a moment.
+ */
+export function safeUntil(
+  { readyAt = Number.POSITIVE_INFINITY, served, usedAt }: Instance,
+  limits: PoolLimits,
+): number {
+  const lingers = served ? Math.min(usedAt + limits.minimumResidency / 2, readyAt + limits.swapPatience) : 0
+  return Math.max(readyAt + limits.minimumResidency, lingers)
+}
+
 function isIdle(step: Step, instance: Instance, demand: Demand | undefined): boolean {
   if (instance.state !== 'ready' || instance.leases > 0 || instance.model === demand?.model) return false
   return step.state.models.get(instance.model)?.model.pinned !== true
-}
-
-/** What losing this instance costs; the cheapest goes first. Least recently used, for want of better knowledge. */
-function costOf(instance: Instance): number {
-  return instance.usedAt
 }
 
 /** All that may be evicted for the demand, cheapest first, of each model only the copies beyond its minimum. */
@@ -48,9 +56,10 @@ export function evictableSoon(step: Step, demand: Demand | undefined): Instance[
 
 function spareAmong(step: Step, may: (instance: Instance) => boolean): Instance[] {
   const left = new Map<string, number>()
+  const cost = costs(step)
   return step.state.instances
     .filter(may)
-    .sort((a, b) => costOf(a) - costOf(b))
+    .sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
     .filter(({ model }) => {
       const state = step.state.models.get(model)
       const spare = left.get(model) ?? (state === undefined ? 0 : step.rules.spareCopies(step.state, state))
@@ -64,45 +73,79 @@ export function isSoftlyPinned(state: PoolState): (instance: Instance) => boolea
 }
 
 type Enough = (victims: readonly Instance[]) => boolean
+type Cost = (instance: Instance) => number
 
-/** R7: the smallest set that is enough, cheapest first among equals; softly pinned ones only when nothing else will do. */
+/** What losing each would cost at this moment, worked out once. */
+export function costs(step: Step): Cost {
+  const known = new Map<Instance, number>()
+  return (instance) => {
+    const cost = known.get(instance) ?? step.rules.costOf(step, instance)
+    known.set(instance, cost)
+    return cost
+  }
+}
+
+/**
+ * R7: the set that is enough at the least cost; softly pinned ones only when nothing else will do. Candidates come cheapest first; without
+ * costs it is the smallest set, the first of them.
+ */
 export function chooseVictims(
   candidates: readonly Instance[],
   isSoft: (instance: Instance) => boolean,
   enough: Enough,
+  costOf: Cost = () => 1,
 ): readonly Instance[] | undefined {
   const others = candidates.filter((instance) => !isSoft(instance))
-  const found = smallestSet(others, enough)
+  const found = cheapestSet(others, enough, costOf)
   if (found !== undefined || others.length === candidates.length) return found
-  return smallestSet([...others, ...candidates.filter(isSoft)], enough)
+  return cheapestSet([...others, ...candidates.filter(isSoft)], enough, costOf)
 }
 
-function smallestSet(candidates: readonly Instance[], enough: Enough): readonly Instance[] | undefined {
+function cheapestSet(
+  candidates: readonly Instance[],
+  enough: Enough,
+  costOf: Cost,
+): readonly Instance[] | undefined {
   if (enough([])) return []
   if (candidates.length === 0 || !enough(candidates)) return undefined
+  const single = candidates.find((instance) => enough([instance]))
+  const found = single === undefined ? pruned(candidates, enough) : [single]
+  const cost = found.reduce((sum, instance) => sum + costOf(instance), 0)
   const most = candidates.length > MANY ? SEARCHED - 1 : SEARCHED
-  for (let size = 1; size <= most; size++) {
-    const found = firstSet(candidates, size, [], enough)
-    if (found !== undefined) return found
-  }
-  return pruned(candidates, enough)
+  return cheaperSet({ candidates, enough, costOf, most }, 0, [], { set: found, cost }, 0).set
 }
 
-/** The first set of this size that is enough, in the order of the candidates. */
-function firstSet(
-  candidates: readonly Instance[],
-  size: number,
+interface Search {
+  readonly candidates: readonly Instance[]
+  readonly enough: Enough
+  readonly costOf: Cost
+  /** Members a set may have. */
+  readonly most: number
+}
+
+interface Found {
+  readonly set: readonly Instance[]
+  readonly cost: number
+}
+
+/** The best of the sets that begin with the chosen ones and go on with candidates from `from` on; `best` unless one is cheaper. */
+function cheaperSet(
+  search: Search,
+  from: number,
   chosen: readonly Instance[],
-  enough: Enough,
-): readonly Instance[] | undefined {
-  if (size === 0) return enough(chosen) ? chosen : undefined
-  for (let index = 0; index + size <= candidates.length; index++) {
-    const next = candidates[index]
-    if (next === undefined) return undefined
-    const found = firstSet(candidates.slice(index + 1), size - 1, [...chosen, next], enough)
-    if (found !== undefined) return found
+  best: Found,
+  spent: number,
+): Found {
+  const { candidates, enough, costOf, most } = search
+  for (let index = from; index < candidates.length; index++) {
+    const next = candidates[index] as Instance
+    const cost = spent + costOf(next)
+    if (cost >= best.cost) continue
+    const set = [...chosen, next]
+    if (enough(set)) best = { set, cost }
+    else if (set.length < most) best = cheaperSet(search, index + 1, set, best, cost)
   }
-  return undefined
+  return best
 }
 
 /** Everybody, less all who are not needed, the dearest spared first. */

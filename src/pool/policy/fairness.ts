@@ -32,6 +32,14 @@ export function isOwed(ticket: Ticket, at: number, limits: PoolLimits): boolean 
   return at - ticket.arrivedAt >= limits.swapPatience
 }
 
+/**
+ * R9: when an instance whose model is still asked for makes way at the earliest: each has its turn of `swapPatience` in memory, however
+ * long the others waited while it was loaded. Otherwise models that take longer to load than that would do nothing but load.
+ */
+export function turnEndsAt({ readyAt }: Instance, { minimumResidency, swapPatience }: PoolLimits): number {
+  return (readyAt ?? Number.POSITIVE_INFINITY) + Math.max(minimumResidency, swapPatience)
+}
+
 /** R9: it waited already when the instance became ready, and is served before that can be a victim. */
 export function isEntitled(ticket: Ticket, instance: Instance): boolean {
   return instance.readyAt !== undefined && ticket.arrivedAt <= instance.readyAt

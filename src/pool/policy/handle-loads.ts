@@ -78,6 +78,7 @@ export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): 
   }
   setInstance(step, ready)
   learn(step, ready)
+  noteLoadTime(step, ready)
   reviewBudget(step)
   announce(step, 'instance-ready', {
     model: instance.model,
@@ -85,6 +86,15 @@ export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): 
     took: step.at - instance.startedAt,
     measured: measuredBytes(event.measured),
   })
+}
+
+/** R7: how long it takes to have the model back, the last loads counting most. */
+function noteLoadTime(step: Step, ready: Instance): void {
+  const model = step.state.models.get(ready.model)
+  if (model?.model.plan.key !== ready.plan.key) return
+  const took = step.at - ready.startedAt
+  const loadTime = model.loadTime === undefined ? took : model.loadTime * 0.7 + took * 0.3
+  changeModel(step, ready.model, { loadTime })
 }
 
 /** The process is there and is of no use: it goes the way of every unload. */

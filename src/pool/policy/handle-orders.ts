@@ -1,3 +1,4 @@
+import { NEVER_ASKED } from './cost.ts'
 import { needsOf } from './budget.ts'
 import { cutLeases, drain, leavingReason } from './leave.ts'
 import { reviewBudget } from './handle-loads.ts'
@@ -43,6 +44,8 @@ function freshModel(
     lastError: undefined,
     loads: known?.loads ?? 0,
     evictions: known?.evictions ?? 0,
+    loadTime: undefined,
+    asked: known?.asked ?? NEVER_ASKED,
     shortSince: undefined,
     suspended: false,
   }

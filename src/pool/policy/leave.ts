@@ -1,6 +1,7 @@
 import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { SerializedError } from '../../base/errors.ts'
+import { costSentence } from './cost.ts'
 import type { HeldLease, Instance, LeavingCause } from './state.ts'
 import { announce, changeModel, command, findInstance, setInstance, type Demand, type Step } from './step.ts'
 
@@ -41,7 +42,7 @@ export function evict(step: Step, victim: Instance, demand: Demand): void {
     step,
     victim,
     'evicted',
-    `frees ${formatBytes(victim.total)} for "${demand.model}" (${formatBytes(demand.total)}); idle for ${idle}, the least recently used that is enough`,
+    `frees ${formatBytes(victim.total)} for "${demand.model}" (${formatBytes(demand.total)}); idle for ${idle}, ${costSentence(step, victim)}`,
   )
 }
 

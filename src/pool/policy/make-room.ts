@@ -96,10 +96,10 @@ function holdForMemory(step: Step, turn: Turn, demand: Demand, ticket: Ticket): 
   const chosen = inTheWay(step, turn, demand)
   const allAt = ticket.arrivedAt + 2 * limits.swapPatience
   wake(step, allAt)
-  for (const { id, readyAt } of step.at >= allAt ? movable(step, demand) : chosen) {
-    const safeUntil = (readyAt ?? step.at) + limits.minimumResidency
-    if (step.at < safeUntil) wake(step, safeUntil)
-    else turn.held.set(id, { model: ticket.model, since: ticket.arrivedAt })
+  for (const instance of step.at >= allAt ? movable(step, demand) : chosen) {
+    const mayGoAt = step.rules.turnEndsAt(instance, limits)
+    if (step.at < mayGoAt) wake(step, mayGoAt)
+    else turn.held.set(instance.id, { model: ticket.model, since: ticket.arrivedAt })
   }
   for (const { id } of chosen) turn.promised.add(id)
   turn.reserved.push(demand)

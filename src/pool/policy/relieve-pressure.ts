@@ -1,6 +1,6 @@
 import { formatBytes } from '../../base/bytes.ts'
 import type { HostReading } from '../../host/memory.ts'
-import { evictable, isSoftlyPinned } from './evict.ts'
+import { costs, evictable, isSoftlyPinned } from './evict.ts'
 import { isReturning } from './books.ts'
 import { beginUnload } from './leave.ts'
 import type { Instance } from './state.ts'
@@ -30,7 +30,8 @@ function giveBack(step: Step, reading: HostReading): void {
   const enough = (victims: readonly Instance[]): boolean =>
     available + sum([...leaving, ...victims]) >= headroom
   const candidates = evictable(step, undefined).filter((instance) => ramOf(instance) > 0)
-  const victims = step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), enough) ?? candidates
+  const victims =
+    step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), enough, costs(step)) ?? candidates
   const why = `this machine has ${formatBytes(available)} of memory left and should have ${formatBytes(headroom)}`
   for (const victim of victims) {
     const evictions = (step.state.models.get(victim.model)?.evictions ?? 0) + 1

@@ -1,7 +1,7 @@
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
 import { booksOf, fitsOnTop, isReturning } from './books.ts'
 import { isLarge, largeModels, limitOf } from './budget.ts'
-import { evictable, evictableSoon, isSoftlyPinned } from './evict.ts'
+import { costs, evictable, evictableSoon, isSoftlyPinned } from './evict.ts'
 import type { Holder, Instance, ModelState, Ticket } from './state.ts'
 import type { Demand, Shortage, Step, Turn } from './step.ts'
 
@@ -65,7 +65,7 @@ function isTooEarly(
 ): boolean {
   const all = evictableSoon(step, demand)
   if (all.length === candidates.length) return false
-  const best = step.rules.chooseVictims(all, isSoftlyPinned(step.state), enough) ?? []
+  const best = step.rules.chooseVictims(all, isSoftlyPinned(step.state), enough, costs(step)) ?? []
   return best.some((instance) => !candidates.includes(instance))
 }
 
@@ -108,23 +108,27 @@ function evictFor(
   const leaving = step.state.instances.filter(isReturning)
   const lacks = (victims: readonly Instance[]): Shortage | undefined =>
     lacking(step, turn, host, demand, [...leaving, ...victims])
-  const victims = step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), (some) => {
-    return enough(some) && lacks(some) === undefined
-  })
+  const willDo = (some: readonly Instance[]): boolean => enough(some) && lacks(some) === undefined
+  const victims = step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), willDo, costs(step))
   if (victims !== undefined && victims.length > 0) return { kind: 'evict', victims }
   const shortage = lacks(candidates)
   if (shortage !== undefined) return { kind: 'host-short', shortage }
   return { kind: 'leaving', instances: leaving }
 }
 
+/** More than any idle instance costs: who runs is waited for only when those who do not run are not enough. */
+const BUSY = 1e15
+
 /** Instances that stand in the way of the demand and could go once they are idle, by the same choice as victims. */
 export function inTheWay(step: Step, turn: Turn, demand: Demand): readonly Instance[] {
   const later = future(step, turn)
+  const own = costs(step)
+  const cost = (instance: Instance): number => own(instance) + (instance.leases > 0 ? BUSY : 0)
   const candidates = step.state.instances
     .filter((instance) => isMovable(step, instance, demand) && !turn.promised.has(instance.id))
-    .sort((a, b) => Number(a.leases > 0) - Number(b.leases > 0) || a.usedAt - b.usedAt)
+    .sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
   const enough = (victims: readonly Instance[]): boolean => fitsBeside(step, without(later, victims), demand)
-  return step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), enough) ?? []
+  return step.rules.chooseVictims(candidates, isSoftlyPinned(step.state), enough, cost) ?? []
 }
 
 /** Every instance that could make way at all. */

@@ -1,9 +1,10 @@
 import { accepts, chooseSlot, keptPrefix } from './affinity.ts'
 import { ledger } from './budget.ts'
-import { chooseVictims, mayEvict, spareCopies } from './evict.ts'
+import { askedLately, costOf } from './cost.ts'
+import { chooseVictims, mayEvict, safeUntil, spareCopies } from './evict.ts'
 import { expiresAt } from './expiry.ts'
 import { backoff } from './failure.ts'
-import { classOf, isEntitled, isOwed } from './fairness.ts'
+import { classOf, isEntitled, isOwed, turnEndsAt } from './fairness.ts'
 import {
   instanceExited,
   instanceMeasured,
@@ -73,7 +74,11 @@ export const RULES: Rules = {
   impossible,
   mayEvict,
   chooseVictims,
+  costOf,
+  safeUntil,
+  askedLately,
   isOwed,
+  turnEndsAt,
   isEntitled,
   isWanted,
   mayAdd,

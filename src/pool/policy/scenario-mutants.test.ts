@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { requestChain } from '../simulation/conversations.ts'
+import { twoAgents } from '../simulation/sample-traces.ts'
+import { simulate } from '../simulation/simulate.ts'
 import { newWorld, ROOMY, sized } from '../simulation/scenario.ts'
+import type { SimulatedModel } from '../simulation/simulated-model.ts'
 import { Violation } from '../simulation/violation.ts'
 import { World } from '../simulation/world.ts'
 import { decide } from './decide.ts'
@@ -43,6 +46,88 @@ const SCENARIOS: [fault: string, mutant: Decide, isRight: (policy: Decide) => bo
       world.request({ model: 'newcomer', hold: 10 })
       world.run(world.now + 5000)
       return world.state.instances.length === 3
+    },
+  ],
+  [
+    'R7: the dearest goes first',
+    withRules({ costOf: (step, instance) => 1 / RULES.costOf(step, instance) }),
+    (policy) => secondEvictedOf(policy, [20_000, 100]),
+  ],
+  [
+    'R7: what it takes to have a model back is not looked at',
+    withRules({ costOf: (_step, instance) => instance.usedAt }),
+    (policy) => secondEvictedOf(policy, [20_000, 100]),
+  ],
+  [
+    'R7: the fewest go, whatever they cost',
+    withRules({
+      chooseVictims: (candidates, isSoft, enough) => RULES.chooseVictims(candidates, isSoft, enough, () => 1),
+    }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      const models = [sized('slow', 40, { loadTime: 20_000 }), sized('one', 25), sized('two', 25)]
+      useAll(world, models)
+      useAll(world, [sized('newcomer', 40)])
+      return world.state.instances.some(({ model }) => model === 'slow')
+    },
+  ],
+  [
+    'R7: demand is never aged',
+    withRules({ askedLately: ({ count }) => count }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      world.declare(sized('of yesterday', 50, { keepAlive: -1, slots: 8 }))
+      for (let index = 0; index < 200; index++)
+        world.after(index * 1000, () => world.request({ model: 'of yesterday', hold: 10 }))
+      world.run(4 * 3_600_000)
+      const models = [sized('of today', 50)]
+      for (let round = 0; round < 10; round++) useAll(world, models)
+      world.request({ model: 'of yesterday', hold: 10 })
+      world.run(world.now + 60_000)
+      useAll(world, models)
+      world.run(world.now + 60_000)
+      useAll(world, [sized('newcomer', 50)])
+      return world.state.instances.some(({ model }) => model === 'of today')
+    },
+  ],
+  [
+    'R9: a model that was loaded has no turn of its own',
+    withRules({ turnEndsAt: ({ readyAt }) => readyAt ?? 0 }),
+    (policy) => simulate(twoAgents(), { decide: policy }).loads <= 80,
+  ],
+  [
+    'F20: whoever was answered a moment ago is not expected back',
+    withRules({ safeUntil: ({ readyAt }, { minimumResidency }) => (readyAt ?? 0) + minimumResidency }),
+    (policy) => simulate(twoAgents(), { decide: policy }).loads <= 80,
+  ],
+  [
+    'R20: background never rises',
+    withRules({ classOf: ({ priority }) => ['interactive', 'normal', 'background'].indexOf(priority) }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      world.declare(sized('m', 10))
+      const low = world.request({ model: 'm', priority: 'background', hold: 10 })
+      world.abort(low)
+      world.request({ model: 'm', priority: 'interactive', hold: 900 })
+      const starved = world.request({ model: 'm', priority: 'background', hold: 10 })
+      for (let second = 0; second < 100; second++) {
+        world.request({ model: 'm', priority: 'interactive', hold: 1500 })
+        world.run(world.now + 1000)
+      }
+      return starved.outcome === 'done'
+    },
+  ],
+  [
+    'R20: a burst in the background goes before those who wait in person',
+    withRules({ classOf: () => 0 }),
+    (policy) => {
+      const world = newWorld({ decide: policy })
+      world.declare(sized('m', 10))
+      for (let index = 0; index < 20; index++)
+        world.request({ model: 'm', priority: 'background', hold: 1000 })
+      const person = world.request({ model: 'm', priority: 'interactive', hold: 10 })
+      world.run(3000)
+      return person.outcome === 'done'
     },
   ],
   [
@@ -132,6 +217,23 @@ const SCENARIOS: [fault: string, mutant: Decide, isRight: (policy: Decide) => bo
     },
   ],
 ]
+
+/** Declares them and has each of them used once, one after the other. */
+function useAll(world: World, models: readonly SimulatedModel[]): void {
+  for (const model of models) {
+    if (!world.state.models.has(model.id)) world.declare({ keepAlive: -1, ...model })
+    world.request({ model: model.id, hold: 10 })
+    world.run(world.now + 25_000)
+  }
+}
+
+/** Whether of two models that take so long to load the second goes for a third. */
+function secondEvictedOf(policy: Decide, [first, second]: readonly [number, number]): boolean {
+  const world = newWorld({ decide: policy })
+  useAll(world, [sized('first', 50, { loadTime: first }), sized('second', 50, { loadTime: second })])
+  useAll(world, [sized('third', 50)])
+  return world.state.instances.every(({ model }) => model !== 'second')
+}
 
 /** A breach that the inspector sees on the way is as good. */
 function isRightAtAll(isRight: (policy: Decide) => boolean, policy: Decide): boolean {

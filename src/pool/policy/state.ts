@@ -135,6 +135,12 @@ export interface Queue {
   readonly tickets: readonly Ticket[]
 }
 
+/** How often a model was asked for: a count that has aged until `at`. */
+export interface Asked {
+  readonly count: number
+  readonly at: number
+}
+
 export interface ModelState {
   readonly model: PoolModel
   /** Most ever measured for this plan (R4). */
@@ -151,6 +157,9 @@ export interface ModelState {
   readonly lastError: SerializedError | undefined
   readonly loads: number
   readonly evictions: number
+  /** Mean milliseconds from a load's start until it was ready, of those of this plan (R7). */
+  readonly loadTime: number | undefined
+  readonly asked: Asked
   /** Since when the host lacks memory for it while nothing else is on the move (R5). */
   readonly shortSince: number | undefined
   /** `minInstances` is not tried before this: there was no room for it. */

@@ -4,7 +4,7 @@ import type { HostReading, MemoryDomain } from '../../host/memory.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { PoolLimits } from '../limits.ts'
 import type { EventOf, FactType, PoolCommand } from './messages.ts'
-import type { Charges, Holder, Instance, ModelState, PoolState, Slot, Ticket } from './state.ts'
+import type { Asked, Charges, Holder, Instance, ModelState, PoolState, Slot, Ticket } from './state.ts'
 import { NO_ALARM } from './state.ts'
 import type { Wait } from './wait.ts'
 
@@ -108,9 +108,14 @@ export interface Rules {
     candidates: readonly Instance[],
     isSoft: (instance: Instance) => boolean,
     enough: (victims: readonly Instance[]) => boolean,
+    costOf: (instance: Instance) => number,
   ) => readonly Instance[] | undefined
+  readonly costOf: (step: Step, instance: Instance) => number
+  readonly askedLately: (asked: Asked, at: number) => number
+  readonly safeUntil: (instance: Instance, limits: PoolLimits) => number
   /** R9 */
   readonly isOwed: (ticket: Ticket, at: number, limits: PoolLimits) => boolean
+  readonly turnEndsAt: (instance: Instance, limits: PoolLimits) => number
   readonly isEntitled: (ticket: Ticket, instance: Instance) => boolean
   /** R10 */
   readonly isWanted: (state: PoolState, load: Instance) => boolean

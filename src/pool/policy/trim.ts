@@ -1,6 +1,6 @@
 import { formatBytes } from '../../base/bytes.ts'
 import { isLarge, largeModels, limitOf, overrun } from './budget.ts'
-import { evictable, isSoftlyPinned } from './evict.ts'
+import { costs, evictable, isSoftlyPinned } from './evict.ts'
 import { beginUnload } from './leave.ts'
 import { isReturning } from './books.ts'
 import type { Instance, PoolState } from './state.ts'
@@ -32,7 +32,7 @@ export function trim(step: Step): void {
     )
   const candidates = evictable(step, undefined).filter((instance) => helps(step, instance))
   const isSoft = isSoftlyPinned(step.state)
-  const victims = step.rules.chooseVictims(candidates, isSoft, remedied) ?? candidates
+  const victims = step.rules.chooseVictims(candidates, isSoft, remedied, costs(step)) ?? candidates
   for (const victim of victims) dismiss(step, victim)
   const overBudget = isOverBudget(step, step.state.instances)
   if (overBudget !== step.state.overBudget) step.state.overBudget = overBudget

@@ -138,5 +138,6 @@ export class Lobby {
     for (const part of visitor.parts) this.abort(part)
     visitor.outcome = outcome
     visitor.endedAt = this.#around.now()
+    visitor.request.onEnd?.(visitor)
   }
 }

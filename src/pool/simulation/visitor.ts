@@ -27,6 +27,8 @@ export interface VisitRequest {
   immediate?: boolean
   /** The visitor whose run asks for this one (P14). */
   within?: Visitor
+  /** Called when it has ended, however. */
+  onEnd?: (visitor: Visitor) => void
 }
 
 /** A request in the simulated world, and what became of it. */

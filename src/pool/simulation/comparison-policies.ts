@@ -1,0 +1,30 @@
+import { RULES } from '../policy/rules.ts'
+import type { Rules } from '../policy/step.ts'
+
+export type ComparisonPolicy = 'lru' | 'lru-without-patience' | 'arrival-order'
+
+/** Victims by order of use alone, as most servers choose them. */
+const leastRecentlyUsed: Partial<Rules> = { costOf: (_step, instance) => instance.usedAt }
+
+/** Nobody passes anybody, and no instance has a turn of its own. */
+const withoutPatience: Partial<Rules> = {
+  isOwed: () => true,
+  turnEndsAt: RULES.safeUntil,
+  safeUntil: ({ readyAt = Number.POSITIVE_INFINITY }, { minimumResidency }) => readyAt + minimumResidency,
+}
+
+/** What the policy is compared with: the same machinery with other rules in places. For simulations only. */
+export const COMPARISON_POLICIES: Readonly<Record<ComparisonPolicy, Partial<Rules>>> = {
+  /** Victims by order of use; all else as it is. */
+  lru: leastRecentlyUsed,
+  /** The same, and whoever needs a swap gets it as soon as the victim is idle. */
+  'lru-without-patience': { ...leastRecentlyUsed, ...withoutPatience },
+  /** Each in its turn: the next swap is the oldest ticket's, and whoever came later waits for it, whatever is in memory. */
+  'arrival-order': {
+    ...leastRecentlyUsed,
+    ...withoutPatience,
+    isEntitled: () => false,
+    turnEndsAt: ({ readyAt = Number.POSITIVE_INFINITY }) => readyAt,
+    safeUntil: ({ readyAt = Number.POSITIVE_INFINITY }) => readyAt,
+  },
+}
