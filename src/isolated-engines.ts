@@ -4,7 +4,6 @@ import type { YardDirectories } from './config/directories.ts'
 import type { Engine, LoadedModel, LoadOptions, LoadPlan } from './engines/engine.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
-import { UpstreamEngine } from './engines/upstream/upstream-engine.ts'
 import { WorkerEngine } from './engines/worker/worker-engine.ts'
 
 export interface EngineOptions {
@@ -12,7 +11,6 @@ export interface EngineOptions {
   directories: YardDirectories
   /** The caller's own engines; they run in this process. */
   custom: readonly Engine[]
-  environmentVariable: (name: string) => string | undefined
 }
 
 /**
@@ -23,15 +21,14 @@ export class IsolatedEngines {
   readonly byName: ReadonlyMap<string, Engine>
   readonly #workers = new Map<string, WorkerEngine>()
 
-  constructor({ clock, directories, custom, environmentVariable }: EngineOptions) {
+  constructor({ clock, directories, custom }: EngineOptions) {
     const llama = { enginesDirectory: directories.engines }
     const builtIn: [Engine, Record<string, unknown>][] = [
       [new NodeLlamaCppEngine(llama), llama],
       [new ScriptedEngine({ clock }), {}],
     ]
-    const upstream = new UpstreamEngine({ clock, environmentVariable })
     this.byName = new Map(
-      [...builtIn.map(([engine]) => engine), upstream, ...custom].map((engine) => [engine.name, engine]),
+      [...builtIn.map(([engine]) => engine), ...custom].map((engine) => [engine.name, engine]),
     )
     for (const [inner, engineOptions] of builtIn) {
       const worker = new WorkerEngine({

@@ -17,7 +17,7 @@ const ALLOWED: Record<string, string[]> = {
   engines: ['base', 'events', 'tasks', 'host', 'templates', 'grammar', 'models'],
   pool: ['base', 'events', 'tasks', 'host', 'models', 'engines'],
   contexts: ['base', 'events', 'tasks', 'host', 'models', 'engines', 'pool'],
-  runs: ['base', 'events', 'tasks', 'models', 'engines', 'pool', 'contexts'],
+  runs: ['base', 'events', 'tasks', 'grammar', 'models', 'engines', 'pool', 'contexts'],
   store: ['base', 'events', 'tasks', 'host', 'models', 'pool', 'contexts', 'runs'],
   dialects: ['base', 'events', 'tasks', 'models', 'engines', 'pool', 'contexts', 'runs'],
   server: ['base', 'events', 'tasks', 'host', 'models', 'engines', 'pool', 'runs', 'dialects'],

@@ -6,6 +6,20 @@
 export interface LlamaModule {
   getLlama(options: LlamaOptions): Promise<Llama>
   TokenBias: new (tokenizer: unknown) => LlamaTokenBias
+  /** Ends the process for some grammars; deprecated in favour of an asynchronous call that does the same. */
+  LlamaGrammar: new (llama: Llama, options: { grammar: string }) => LlamaGrammar
+  LlamaGrammarEvaluationState: new (
+    from: LlamaGrammarState | { model: LlamaModel; grammar: LlamaGrammar },
+  ) => LlamaGrammarState
+}
+
+export interface LlamaGrammar {
+  readonly grammar: string
+}
+
+export interface LlamaGrammarState {
+  /** The engine's own; there is no public way to move a state on. */
+  readonly _state: unknown
 }
 
 export interface LlamaOptions {
@@ -46,6 +60,9 @@ export interface LlamaTokenAttributes {
 
 export interface LlamaModel {
   readonly tokenizer: unknown
+  readonly _llama: {
+    _bindings: { AddonSampler: { acceptGrammarEvaluationStateToken(state: unknown, token: number): void } }
+  }
   readonly vocabularyType: string
   readonly embeddingVectorSize: number
   readonly fileInfo: { metadata: { tokenizer?: { ggml?: { tokens?: string[]; token_type?: number[] } } } }
@@ -129,6 +146,8 @@ export interface LlamaEvaluateOptions {
     frequencyPenalty: number
   }
   tokenBias?: LlamaTokenBias
+  /** Asked before each token; what it gives moves on with the token that the engine chooses. */
+  grammarEvaluationState?: () => LlamaGrammarState | undefined
   /** Whether the token that ends a turn is handed out; otherwise the generator just ends. */
   yieldEogToken: boolean
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadedModel, LoadFailureClass, LoadOptions, LoadPlan } from '../engine.ts'
+import { GrammarShelf } from './answer-grammar.ts'
 import { ContextGate } from './context-gate.ts'
 import { EmbeddingModel } from './embedding-model.ts'
 import type { LoadShape } from './footprint.ts'
@@ -121,6 +122,7 @@ async function prepareText(
     context,
     slots,
     lifetime,
+    grammars: new GrammarShelf(runtime, model),
     stateIdentity,
     release,
   })

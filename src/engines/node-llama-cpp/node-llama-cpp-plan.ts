@@ -14,6 +14,8 @@ import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-
 export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
   ...NO_CAPABILITIES,
   tasks: ['chat', 'completion', 'embedding'],
+  structuredOutput: true,
+  grammar: true,
   logprobs: true,
   prefill: true,
   infill: true,

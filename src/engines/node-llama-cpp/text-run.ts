@@ -4,6 +4,7 @@ import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { FinishReason, PartStream, Result, TokenLogprob } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan, RunOptions } from '../engine.ts'
+import { AnswerGrammar, GrammarShelf } from './answer-grammar.ts'
 import { AnswerText } from './answer-text.ts'
 import type { LlamaModel, LlamaModule, LlamaStep, LlamaSteps } from './llama-module.ts'
 import { tokenLogprob } from './log-probability.ts'
@@ -22,6 +23,7 @@ export interface TextHost extends PromptMaker {
   module: LlamaModule
   model: LlamaModel
   lifetime: ModelLifetime
+  grammars: GrammarShelf
 }
 
 /** Runs a task on a slot. All that could refuse it is checked, with the first reading, before the slot is touched. */
@@ -52,6 +54,7 @@ class TextRun {
   readonly #maxTokens: number
   readonly #evaluate: ReturnType<typeof evaluateOptions>
   readonly #choice: WeightedChoice | undefined
+  readonly #grammar: AnswerGrammar | undefined
   readonly #answer: number[] = []
   readonly #text: AnswerText
   #cached = 0
@@ -70,7 +73,11 @@ class TextRun {
     const room = plan.contextSize - tokens.length
     this.#maxTokens = Math.min(task.maxTokens ?? plan.spec.defaults.maxTokens ?? room, room)
     const sampling = resolveSampling(task.sampling, plan.spec.defaults)
-    const bias = tokenBiasOf(task.sampling.logitBias, module, model, vocabulary)
+    const format = task.kind === 'chat' ? task.format : undefined
+    this.#grammar = format === undefined ? undefined : host.grammars.begin(format)
+    // Control tokens add nothing to the answer, but the engine would take their names for text of the grammar.
+    const forbidden = this.#grammar === undefined ? [] : vocabulary.silentTokens
+    const bias = tokenBiasOf({ logitBias: task.sampling.logitBias, forbidden }, module, model, vocabulary)
     const penalized = { prompt: tokens, answer: this.#answer, contextSize: plan.contextSize }
     this.#evaluate = evaluateOptions(sampling, penalized, bias)
     this.#choice = task.topLogprobs === undefined ? undefined : new WeightedChoice(sampling)
@@ -122,6 +129,7 @@ class TextRun {
       while (step.done !== true && !channel.closed) {
         const token = this.#chosen(step.value)
         if (this.#endsTurn(token)) break
+        if (this.#choice !== undefined) this.#grammar?.accept(token)
         const paused = this.#add(token, step.value, channel)
         if (paused !== undefined) await paused
         if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
@@ -138,8 +146,13 @@ class TextRun {
   /** With log-probabilities the engine tells the whole distribution, which it has only when it is greedy; then the choice is ours. */
   #steps(rest: readonly number[]): LlamaSteps {
     const { sequence } = this.#slot
-    if (this.#choice === undefined) return sequence.evaluateWithMetadata(rest, {}, this.#evaluate)
-    const greedy = { ...this.#evaluate, temperature: 0, yieldEogToken: true }
+    const grammar = this.#grammar
+    if (this.#choice === undefined) {
+      const held = grammar !== undefined && { grammarEvaluationState: () => grammar.state }
+      return sequence.evaluateWithMetadata(rest, {}, { ...this.#evaluate, ...held })
+    }
+    const held = grammar !== undefined && { grammarEvaluationState: () => grammar.copy }
+    const greedy = { ...this.#evaluate, ...held, temperature: 0, yieldEogToken: true }
     return sequence.evaluateWithMetadata(rest, { probabilities: true }, greedy)
   }
 

@@ -35,6 +35,7 @@ export class Vocabulary {
   readonly #bytes: (Uint8Array | undefined)[] = []
   readonly #control: Set<number>
   #longest: number | undefined
+  #silent: readonly number[] | undefined
 
   constructor(model: LlamaModel) {
     this.#model = model
@@ -46,6 +47,12 @@ export class Vocabulary {
     const text = (token: number): string => this.#tokens[token] ?? ''
     this.controlTexts = [...this.#control].map(text)
     this.endTexts = [...this.#control].filter((token) => model.isEogToken(token)).map(text)
+  }
+
+  /** Those that are no text and do not end a turn either. */
+  get silentTokens(): readonly number[] {
+    this.#silent ??= [...this.#control].filter((token) => !this.#model.isEogToken(token))
+    return this.#silent
   }
 
   get size(): number {
