@@ -1,204 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { mutate, random, type Json } from '../../test/http/mutate.ts'
 import { dialectRequest } from '../../test/http/transcript.ts'
+import { VALID_BODIES } from '../../test/http/valid-bodies.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { errorStatus } from '../server/error-status.ts'
 import { checkTask } from '../tasks/check-task.ts'
-import { anthropicDialect } from './anthropic/anthropic-dialect.ts'
 import type { Dialect } from './dialect.ts'
-import { encodeConversation } from './ollama/conversation-code.ts'
-import { ollamaDialect } from './ollama/ollama-dialect.ts'
-import { openAiDialect } from './openai/openai-dialect.ts'
-
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
-
-const SCHEMA: Json = { type: 'object', properties: { zone: { type: 'string' } }, required: ['zone'] }
-const PNG = 'iVBORw0KGgo='
-const CONTEXT = encodeConversation([{ role: 'user', content: 'x' }])
-
-/** Valid bodies with as many fields as go together. */
-const BODIES: [Dialect, string, Json][] = [
-  [
-    openAiDialect,
-    '/chat/completions',
-    {
-      model: 'm',
-      messages: [
-        { role: 'developer', content: 'x' },
-        { role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }], name: 'a' },
-        { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
-        { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'x' }] },
-      ],
-      tools: [{ type: 'function', function: { name: 'f', description: 'x', parameters: SCHEMA, strict: true } }],
-      tool_choice: { type: 'function', function: { name: 'f' } },
-      response_format: { type: 'json_schema', json_schema: { name: 's', schema: SCHEMA, strict: true } },
-      stream: true,
-      stream_options: { include_usage: true },
-      stop: ['a', 'b'],
-      logit_bias: { 5: -100 },
-      logprobs: true,
-      top_logprobs: 3,
-      max_completion_tokens: 5,
-      temperature: 0.5,
-      seed: 3,
-      n: 1,
-      keep_alive: '5m',
-    },
-  ],
-  [
-    openAiDialect,
-    '/responses',
-    {
-      model: 'm',
-      instructions: 'x',
-      input: [
-        { role: 'developer', content: 'x' },
-        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'x' }, { type: 'input_image', image_url: `data:image/png;base64,${PNG}`, detail: 'low' }] },
-        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'x' }], content: [{ type: 'reasoning_text', text: 'x' }] },
-        { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
-        { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'x' }] },
-        { role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [] }] },
-      ],
-      tools: [{ type: 'function', name: 'f', description: 'x', parameters: SCHEMA, strict: true }],
-      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
-      text: { format: { type: 'json_schema', name: 's', schema: SCHEMA, strict: true }, verbosity: 'medium' },
-      reasoning: { effort: 'low', summary: 'auto' },
-      include: ['message.output_text.logprobs'],
-      top_logprobs: 3,
-      stream: true,
-      store: false,
-      max_output_tokens: 5,
-      temperature: 0.5,
-      metadata: { a: 'b' },
-    },
-  ],
-  [openAiDialect, '/completions', { model: 'm', prompt: ['a', [1, 2]], suffix: 'x', stop: 'y', logprobs: 2, echo: false, max_tokens: 3 }],
-  [openAiDialect, '/embeddings', { model: 'm', input: [[1, 2], [3]], dimensions: 3, encoding_format: 'base64' }],
-  [
-    anthropicDialect,
-    '/messages',
-    {
-      model: 'm',
-      max_tokens: 5000,
-      system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }],
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
-            { type: 'document', title: 'x', source: { type: 'text', media_type: 'text/plain', data: 'x' }, citations: { enabled: false } },
-            { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'x' }] } },
-            { type: 'search_result', title: 'x', source: 'y', content: [{ type: 'text', text: 'x' }] },
-          ],
-        },
-        {
-          role: 'assistant',
-          content: [
-            { type: 'thinking', thinking: 'x', signature: 'y' },
-            { type: 'redacted_thinking', data: 'x' },
-            { type: 'text', text: 'x' },
-            { type: 'tool_use', id: 'a', name: 'f', input: { zone: 'x' } },
-          ],
-        },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', is_error: true, content: [{ type: 'text', text: 'x' }] }] },
-      ],
-      tools: [{ name: 'f', description: 'x', input_schema: SCHEMA, strict: true, allowed_callers: ['direct'] }],
-      tool_choice: { type: 'tool', name: 'f', disable_parallel_tool_use: true },
-      thinking: { type: 'enabled', budget_tokens: 1024, display: 'omitted' },
-      output_config: { effort: 'low', format: { type: 'json_schema', schema: SCHEMA } },
-      stop_sequences: ['a'],
-      stream: true,
-      temperature: 1,
-      top_k: 5,
-      metadata: { user_id: 'x' },
-      service_tier: 'auto',
-      session: 'a',
-    },
-  ],
-  [anthropicDialect, '/messages/count_tokens', { model: 'm', messages: [{ role: 'user', content: 'x' }], system: 'x', tools: [{ name: 'f', input_schema: SCHEMA }] }],
-  [
-    ollamaDialect,
-    '/chat',
-    {
-      model: 'm',
-      messages: [
-        { role: 'system', content: 'x' },
-        { role: 'user', content: 'x', images: [PNG] },
-        { role: 'assistant', content: '', thinking: 'x', tool_calls: [{ id: 'a', function: { index: 0, name: 'f', arguments: { zone: 'x' } } }] },
-        { role: 'tool', content: 'x', tool_name: 'f', tool_call_id: 'a' },
-      ],
-      tools: [{ type: 'function', function: { name: 'f', parameters: SCHEMA } }],
-      format: SCHEMA,
-      think: 'low',
-      options: { temperature: 0, top_k: 4, num_predict: 5, num_ctx: 5, stop: ['a'], seed: 1, num_gpu: 3, mirostat: 0 },
-      stream: false,
-      keep_alive: '1h30m',
-      truncate: false,
-      logprobs: true,
-      top_logprobs: 2,
-    },
-  ],
-  [ollamaDialect, '/generate', { model: 'm', prompt: 'x', system: 'x', context: CONTEXT, images: [PNG], format: 'json', think: true, options: {}, keep_alive: 5 }],
-  [ollamaDialect, '/generate', { model: 'm', prompt: 'x', raw: true, suffix: 'y', stream: true, shift: false }],
-  [ollamaDialect, '/embed', { model: 'm', input: ['a', 'b'], truncate: true, dimensions: 2, options: { num_ctx: 5 } }],
-  [ollamaDialect, '/embeddings', { model: 'm', prompt: 'x', keep_alive: -1 }],
-  [ollamaDialect, '/show', { model: 'm', verbose: true }],
-  [ollamaDialect, '/pull', { model: 'm', insecure: false, stream: true }],
-  [ollamaDialect, '/create', { model: 'n', from: 'm', system: 'x', parameters: { temperature: 1, stop: ['a'] }, messages: [{ role: 'user', content: 'x' }], license: ['x'] }],
-  [ollamaDialect, '/copy', { source: 'm', destination: 'n' }],
-] // prettier-ignore
-
-const ODD: Json[] = [
-  null, true, false, 0, -1, 1.5, 1e308, 2 ** 53, '', 'x', '__proto__', '\uD83D', ' ', '0', 'data:,', 'https://x', 'auto', 'none',
-  [], {}, [[]], [null], [{}], { type: 'text' }, { type: 'function' }, { toString: 'x' }, 'y'.repeat(600), [1, 'x', {}],
-] // prettier-ignore
-
-/** A generator of numbers from 0 to 1 that gives the same ones for a seed (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-function pick<Item>(items: readonly Item[], next: () => number): Item {
-  return items[Math.floor(next() * items.length)] as Item
-}
-
-/** All places of a value: an object or list with one of its keys. */
-function placesOf(value: Json, found: [Json[] | { [name: string]: Json }, string][] = []): typeof found {
-  if (typeof value !== 'object' || value === null) return found
-  for (const key of Object.keys(value)) {
-    found.push([value, key])
-    placesOf((value as { [name: string]: Json })[key] ?? null, found)
-  }
-  return found
-}
-
-function odd(next: () => number): Json {
-  return structuredClone(pick(ODD, next))
-}
-
-/** A body with one to three things wrong, as it would come out of a parser. */
-function mutate(body: Json, next: () => number): Json {
-  const copy = structuredClone(body)
-  for (let count = 1 + Math.floor(next() * 3); count > 0; count--) {
-    const [parent, key] = pick(placesOf(copy), next) ?? []
-    if (parent === undefined || key === undefined) return copy
-    change(parent as { [name: string]: Json }, key, next)
-  }
-  return JSON.parse(JSON.stringify(copy)) as Json
-}
-
-function change(holder: { [name: string]: Json }, key: string, next: () => number): void {
-  const kind = next()
-  if (kind < 0.2) delete holder[key]
-  else if (kind < 0.3) holder[pick(['type', 'role', 'content', 'unheard_of', 'id'], next)] = odd(next)
-  else if (kind < 0.4) holder[key] = [holder[key] ?? null, structuredClone(holder[key] ?? null)]
-  else holder[key] = odd(next)
-}
 
 /** What came of a body: `accepted`, or the code of the error. Anything else is thrown. */
 function outcomeOf(dialect: Dialect, path: string, body: Json): string {
@@ -219,11 +26,11 @@ function outcomeOf(dialect: Dialect, path: string, body: Json): string {
 const ROUNDS = 2000
 const REASONS = new Set(['accepted', 'invalid_request', 'unsupported'])
 
-function bodyOf(index: number): (typeof BODIES)[number] {
-  return BODIES[index] as (typeof BODIES)[number]
+function bodyOf(index: number): (typeof VALID_BODIES)[number] {
+  return VALID_BODIES[index] as (typeof VALID_BODIES)[number]
 }
 
-const ROUTES = BODIES.map(([{ name }, path], index): [string, string, number] => [name, path, index])
+const ROUTES = VALID_BODIES.map(([{ name }, path], index): [string, string, number] => [name, path, index])
 
 describe('bodies that are nearly right', () => {
   it.each(ROUTES)('%s %s: the right one is accepted', (_name, _path, index) => {

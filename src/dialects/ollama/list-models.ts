@@ -46,7 +46,8 @@ function residentOf(
     size: resident.bytes,
     size_vram: resident.deviceBytes,
     context_length: resident.contextLength,
-    expires_at: timestamp(resident.expiresAt ?? now + FOREVER),
+    // A keep_alive of thousands of years is no time a date can say.
+    expires_at: timestamp(Math.min(resident.expiresAt ?? Infinity, now + FOREVER)),
   }
 }
 
