@@ -10,7 +10,7 @@ type JsonType = 'string' | 'boolean' | 'number' | 'object' | 'array' | 'any'
 export type ParameterHandling =
   | { by: 'task' }
   | { by: 'answer' }
-  | { by: 'label'; type: JsonType }
+  | { by: 'label'; type: JsonType; because: string }
   | { by: 'neutral'; type: JsonType; values: readonly unknown[]; instead?: string; range?: NumberRange }
 
 /** Name → handling, for every parameter of the published reference; names that are not in it are ignored. */
@@ -19,8 +19,9 @@ export type ParameterTable = ReadonlyMap<string, ParameterHandling>
 export const TASK: ParameterHandling = { by: 'task' }
 export const ANSWER: ParameterHandling = { by: 'answer' }
 
-export function label(type: JsonType): ParameterHandling {
-  return { by: 'label', type }
+/** @param because why nothing follows from it, as the end of a sentence */
+export function label(type: JsonType, because: string): ParameterHandling {
+  return { by: 'label', type, because }
 }
 
 /** @param more what to do instead, as the end of a sentence; numbers that are no value at all, within or without */

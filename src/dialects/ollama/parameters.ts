@@ -1,5 +1,6 @@
 import { ANSWER, label, named, neutral, TASK, type ParameterTable } from '../parameter-table.ts'
 
+const CONFIGURED = 'how a model is loaded is its configuration’s affair'
 const ONE_IMAGE = { instead: 'this server makes no images' }
 
 /** `POST /api/generate` */
@@ -54,13 +55,11 @@ export const CREATE_PARAMETERS: ParameterTable = new Map([
 export const OPTION_PARAMETERS: ParameterTable = new Map([
   ...named(['temperature', 'top_k', 'top_p', 'min_p', 'seed', 'num_predict', 'stop', 'num_ctx'], TASK),
   ...named(['repeat_penalty', 'presence_penalty', 'frequency_penalty'], TASK),
-  // How a model is loaded is its configuration's affair: no request loads it anew (M3). None of these changes an answer.
-  ...named(['num_gpu', 'main_gpu', 'num_thread', 'num_batch'], label('number')),
-  ...named(['numa', 'low_vram', 'f16_kv', 'use_mmap', 'use_mlock'], label('boolean')),
-  // Nothing is ever dropped from the front of a context, so there is nothing to keep.
-  ...named(['num_keep'], label('number')),
-  // These belong to mirostat, which is off.
-  ...named(['mirostat_tau', 'mirostat_eta'], label('number')),
+  // No request loads a model anew (M3). None of these changes an answer.
+  ...named(['num_gpu', 'main_gpu', 'num_thread', 'num_batch'], label('number', CONFIGURED)),
+  ...named(['numa', 'low_vram', 'f16_kv', 'use_mmap', 'use_mlock'], label('boolean', CONFIGURED)),
+  ['num_keep', label('number', 'nothing is ever dropped from the front of a context')],
+  ...named(['mirostat_tau', 'mirostat_eta'], label('number', 'mirostat is off')),
   ['mirostat', neutral('number', [0])],
   ['typical_p', neutral('number', [1])],
   ['tfs_z', neutral('number', [1])],

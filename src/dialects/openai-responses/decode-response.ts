@@ -1,6 +1,6 @@
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import { decodeBody, decodeModel } from '../decode-model.ts'
-import type { DialectRequest, FeatureFields, RunAction } from '../dialect.ts'
+import type { DialectRequest, RunAction } from '../dialect.ts'
 import { decodeExtensions } from '../extensions.ts'
 import {
   invalidField,
@@ -21,18 +21,9 @@ import { decodeResponseTools } from './decode-response-tools.ts'
 import { decodeTextFormat } from './decode-text-format.ts'
 import { ResponseAnswer } from './encode-response.ts'
 import { ResponseStream } from './encode-response-stream.ts'
+import { RESPONSE_FEATURE_FIELDS } from './feature-fields.ts'
 import { RESPONSE_PARAMETERS } from './parameters.ts'
 import { Turns } from './turns.ts'
-
-const FEATURE_FIELDS: FeatureFields = {
-  task: 'model',
-  tools: 'tools',
-  'structured-output': 'text.format',
-  logprobs: 'include',
-  reasoning: 'reasoning.effort',
-  images: 'input',
-  prefill: 'input',
-}
 
 const LOGPROBS = 'message.output_text.logprobs'
 /** Thoughts are always in the answer, as they are. */
@@ -52,7 +43,7 @@ export function decodeResponse(request: DialectRequest): RunAction {
     tasks: [decodeResponseTask(body)],
     options: decodeExtensions(body, request.headers),
     encoder: new (stream ? ResponseStream : ResponseAnswer)(envelope, request.id),
-    featureFields: FEATURE_FIELDS,
+    featureFields: RESPONSE_FEATURE_FIELDS,
   }
 }
 

@@ -5,6 +5,7 @@ import { decodeCompletion } from './decode-completion.ts'
 import { decodeEmbedding } from './decode-embedding.ts'
 import { encodeError } from './encode-error.ts'
 import { findModel, listModels } from './list-models.ts'
+import { refusedRoutes } from './refused-routes.ts'
 
 /** The OpenAI API as its reference publishes it (H1). */
 export const openAiDialect: Dialect = {
@@ -18,6 +19,7 @@ export const openAiDialect: Dialect = {
     { method: 'POST', path: '/responses', body: 'json', decode: decodeResponse },
     { method: 'POST', path: '/completions', body: 'json', decode: decodeCompletion },
     { method: 'POST', path: '/embeddings', body: 'json', decode: decodeEmbedding },
+    ...refusedRoutes,
   ],
   errorBody: encodeError,
 }

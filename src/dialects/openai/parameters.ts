@@ -1,5 +1,8 @@
 import { ANSWER, label, named, neutral, TASK, type ParameterTable } from '../parameter-table.ts'
 
+const CACHED = 'beginnings are reused without being asked'
+const USER = label('string', 'callers are not told apart by it')
+
 const ONE_CHOICE = neutral('number', [1], {
   instead: 'send the request once for each choice',
   range: { least: 1, integer: true },
@@ -12,8 +15,10 @@ export const CHAT_PARAMETERS: ParameterTable = new Map([
   ...named(['logprobs', 'top_logprobs', 'response_format', 'reasoning_effort'], TASK),
   ...named(['tools', 'tool_choice', 'parallel_tool_calls'], TASK),
   ...named(['stream', 'stream_options'], ANSWER),
-  ...named(['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention'], label('string')),
-  ...named(['metadata', 'prompt_cache_options'], label('object')),
+  ...named(['user', 'safety_identifier'], USER),
+  ...named(['prompt_cache_key', 'prompt_cache_retention'], label('string', CACHED)),
+  ['prompt_cache_options', label('object', CACHED)],
+  ['metadata', label('object', 'no answers are kept to be found by it')],
   ['n', ONE_CHOICE],
   ['audio', neutral('object', [])],
   ['function_call', neutral('string', ['none', 'auto'], { instead: 'use tool_choice' })],
@@ -35,7 +40,7 @@ export const COMPLETION_PARAMETERS: ParameterTable = new Map([
   ...named(['model', 'prompt', 'suffix', 'echo', 'max_tokens', 'temperature', 'top_p'], TASK),
   ...named(['presence_penalty', 'frequency_penalty', 'logit_bias', 'seed', 'stop', 'logprobs'], TASK),
   ...named(['stream', 'stream_options'], ANSWER),
-  ['user', label('string')],
+  ['user', USER],
   ['n', ONE_CHOICE],
   ['best_of', neutral('number', [1], { range: { least: 1, integer: true } })],
 ])
@@ -44,5 +49,5 @@ export const COMPLETION_PARAMETERS: ParameterTable = new Map([
 export const EMBEDDING_PARAMETERS: ParameterTable = new Map([
   ...named(['model', 'input', 'dimensions'], TASK),
   ['encoding_format', ANSWER],
-  ['user', label('string')],
+  ['user', USER],
 ])
