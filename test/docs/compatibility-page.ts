@@ -36,23 +36,16 @@ function needsOf(name: string, fields: FeatureFields = {}): string {
 
 const code = (value: unknown): string => `\`${JSON.stringify(value)}\``
 
-function row(
+function handlingText(
   name: string,
   handling: ParameterHandling,
   { featureFields, refusal = 501 }: DocumentedRoute,
-): string[] {
-  switch (handling.by) {
-    case 'task':
-    case 'answer':
-      return [`\`${name}\``, `supported${needsOf(name, featureFields)}`]
-    case 'label':
-      return [`\`${name}\``, `ignored: ${handling.because}`]
-    case 'neutral': {
-      const accepted = ['absent', '`null`', ...handling.values.map(code)].join(', ')
-      return [`\`${name}\``, `${accepted}; anything else is a ${refusal}: ${handling.instead ?? 'leave it out'}`]
-    }
-  }
-} // prettier-ignore
+): string {
+  if (handling.by === 'label') return `ignored: ${handling.because}`
+  if (handling.by !== 'neutral') return `supported${needsOf(name, featureFields)}`
+  const accepted = ['absent', '`null`', ...handling.values.map(code)].join(', ')
+  return `${accepted}; anything else is a ${refusal}: ${handling.instead ?? 'leave it out'}`
+}
 
 function tableText(header: string[], rows: string[][]): string {
   const line = (cells: string[]): string => `| ${cells.join(' | ')} |`
@@ -60,7 +53,10 @@ function tableText(header: string[], rows: string[][]): string {
 }
 
 function routeText(route: DocumentedRoute): string {
-  const rows = [...route.table].map(([name, handling]) => row(name, handling, route))
+  const rows = [...route.table].map(([name, handling]) => [
+    `\`${name}\``,
+    handlingText(name, handling, route),
+  ])
   return `### ${route.title}\n\n${tableText(['parameter', 'handling'], rows)}\n`
 }
 

@@ -139,7 +139,7 @@ describe(`${REQUESTS} requests that are nearly right, seed ${SEED}`, () => {
       headers: answered,
       body,
     } = await pool.request({
-      method: method as 'POST',
+      method,
       path,
       headers,
       body: text ?? null,

@@ -14,8 +14,8 @@ async function expiry(expiresAt: number | null): Promise<string> {
     describe: () => Promise.resolve(DESCRIPTION as ModelDescription),
   }
   const port: Partial<YardPort> = { collection: collection as ModelCollection }
-  const { answer } = listResidents(dialectRequest({ now: () => NOW }))
-  const { body } = await answer(port as YardPort, new AbortController().signal)
+  const action = listResidents(dialectRequest({ now: () => NOW }))
+  const { body } = await action.answer(port as YardPort, new AbortController().signal)
   return (JSON.parse(body) as { models: { expires_at: string }[] }).models[0]?.expires_at ?? ''
 }
 
