@@ -10,14 +10,20 @@ export type PlainMessage =
   | { role: 'assistant'; content: string; reasoning?: string; toolCalls?: ToolCall[] }
   | { role: 'tool'; content: string; toolCallId: string; name?: string }
 
+/** What is cut in earlier answers, and what in everything else. */
+export interface Guards {
+  answers: ControlTexts
+  others: ControlTexts
+}
+
 /** Text parts are joined before they are guarded, so that two of them cannot make a control token together. */
-export function plainMessages(messages: readonly Message[], control: ControlTexts): PlainMessage[] {
+export function plainMessages(messages: readonly Message[], guards: Guards): PlainMessage[] {
   const names = new Map<string, string>()
   return messages.map((message, index) => {
     if (message.role === 'assistant')
       for (const call of message.toolCalls ?? []) names.set(call.id, call.name)
     requireText(message, index)
-    return plainMessage(message, control, names)
+    return plainMessage(message, message.role === 'assistant' ? guards.answers : guards.others, names)
   })
 }
 

@@ -10,6 +10,8 @@ export interface TemplateStyle {
   calls: CallStyle | 'none'
   /** Whether messages of the role `tool` are taken and shown. */
   results: boolean
+  /** A turn can have one call only: several are refused, or all but the first left out. */
+  oneCall: boolean
   /** Ids of tool calls must be nine letters or digits. */
   shortIds: boolean
 }
@@ -46,6 +48,7 @@ export function styleOf(program: TemplateProgram): TemplateStyle {
     noTools,
     calls,
     results: trial(style, SHORT_ID, 'Needle'),
+    oneCall: calls !== 'none' && !showsTwoCalls(program, calls, noTools),
     shortIds: calls !== 'none' && !trial(style, 'call_of_any_length'),
   }
 }
@@ -67,6 +70,12 @@ function called({ textArguments, nullContent }: CallStyle, id: string): unknown 
 
 function answered(content: string, id: string): unknown {
   return { role: 'tool', content, tool_call_id: id, name: 'look' }
+}
+
+function showsTwoCalls(program: TemplateProgram, style: CallStyle, noTools: null | []): boolean {
+  const turn = called(style, SHORT_ID) as { tool_calls: unknown[] }
+  const both = { ...turn, tool_calls: [...turn.tool_calls, ...turn.tool_calls] }
+  return shows(program, [asked('Hi'), both], noTools, /needle.*hay.*needle.*hay/s)
 }
 
 function shows(program: TemplateProgram, messages: unknown[], tools: null | [], pattern: RegExp): boolean {

@@ -173,13 +173,14 @@ async function prepareEmbedding(
 
 function templateOf({ facts }: LoadPlan, vocabulary: Vocabulary): ChatTemplate {
   const source = facts.gguf?.chatTemplate
-  const { bosText, eosText, controlTexts, endTexts } = vocabulary
+  const { bosText, eosText, controlTexts, endTexts, userDefinedTexts } = vocabulary
   return new ChatTemplate({
     ...(source !== undefined && { source }),
     ...(bosText !== undefined && { bosToken: bosText }),
     ...(eosText !== undefined && { eosToken: eosText }),
     controlTexts,
     endTexts,
+    userDefinedTexts,
   })
 }
 

@@ -4,6 +4,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { TaskKind } from '../../tasks/task.ts'
+import { reasoningFormatOf } from '../../templates/answer/reasoning-format.ts'
 import type { EngineCapabilities, HostFacts, LoadPlan, SharedWeights } from '../engine.ts'
 import { NO_CAPABILITIES } from '../engine.ts'
 import { footprintOf, kvBytesPerToken, type LoadShape } from './footprint.ts'
@@ -16,7 +17,9 @@ export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
   tasks: ['chat', 'completion', 'embedding'],
   structuredOutput: true,
   grammar: true,
+  tools: true,
   logprobs: true,
+  reasoning: true,
   prefill: true,
   infill: true,
   tokenInput: true,
@@ -46,10 +49,18 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
     footprint: footprintOf(gguf, shape),
     ...(shared !== undefined && { sharedWeights: shared }),
     loadBytes: gguf.tensorBytes,
-    capabilities: { ...NODE_LLAMA_CPP_CAPABILITIES, tasks: tasksOf(facts) },
+    capabilities: capabilitiesOf(facts, gguf),
     spec,
     facts,
   }
+}
+
+/** Any model that writes can be told of tools; only some think aloud, and their templates show it. */
+function capabilitiesOf(facts: ModelFacts, { chatTemplate }: GgufFacts): EngineCapabilities {
+  const tasks = tasksOf(facts)
+  const writes = tasks.includes('chat')
+  const reasoning = writes && chatTemplate !== undefined && reasoningFormatOf(chatTemplate) !== undefined
+  return { ...NODE_LLAMA_CPP_CAPABILITIES, tasks, tools: writes, reasoning }
 }
 
 function planKey(parts: unknown): string {

@@ -2,6 +2,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import { contentText } from '../../tasks/message.ts'
+import type { AnswerParser } from '../../templates/answer/answer-parser.ts'
 import type { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -13,6 +14,8 @@ export interface Prompt {
   stops: readonly string[]
   /** Text that the answer begins with. */
   echo?: string
+  /** Tells reasoning and calls from text; absent = all is text. */
+  parser?: AnswerParser
 }
 
 /** What prompts are made with; one for a loaded model. */
@@ -28,20 +31,25 @@ export function promptOf(task: ChatTask | CompletionTask, maker: PromptMaker): P
 }
 
 function chatPrompt(task: ChatTask, { plan, vocabulary, template }: PromptMaker): Prompt {
-  const { messages, tools, toolChoice, reasoning, templateOptions } = task
+  const { messages, toolChoice, templateOptions } = task
+  const tools = toolChoice === 'none' || task.tools?.length === 0 ? undefined : task.tools
+  const reasoning = task.reasoning?.budget === 0 ? { enabled: false } : task.reasoning
   const { system } = plan.spec
   // Templates shorten what assistants said (their reasoning), never the others.
   const texts = messages.filter(({ role }) => role !== 'assistant').map(({ content }) => contentText(content))
   requireTextWithin(plan.contextSize, vocabulary, texts)
   const pieces = template.render({
     messages,
-    ...(tools !== undefined && toolChoice !== 'none' && { tools }),
+    ...(tools !== undefined && { tools }),
     ...(system !== undefined && { system }),
     ...(reasoning !== undefined && { reasoning }),
     ...(templateOptions !== undefined && { templateOptions }),
   })
   requireTextWithin(plan.contextSize, vocabulary, pieces)
-  return { tokens: vocabulary.tokenizePrompt(pieces), stops: template.stops }
+  const parallel = task.parallelToolCalls !== false
+  const parser = template.parser(pieces, tools === undefined ? undefined : { tools, parallel })
+  const tokens = vocabulary.tokenizePrompt(pieces)
+  return { tokens, stops: template.stops, ...(parser !== undefined && { parser }) }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ModelyardError, toModelyardError } from '../../base/errors.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
-import type { FinishReason, PartStream, Result, TokenLogprob } from '../../tasks/part.ts'
+import type { FinishReason, Part, PartStream, Result, TokenLogprob } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan, RunOptions } from '../engine.ts'
 import { AnswerGrammar, GrammarShelf } from './answer-grammar.ts'
@@ -57,6 +57,9 @@ class TextRun {
   readonly #grammar: AnswerGrammar | undefined
   readonly #answer: number[] = []
   readonly #text: AnswerText
+  readonly #reasoningBudget: number
+  /** Tokens that come next whatever the model says. */
+  #forced: number[] = []
   #cached = 0
   #begun = 0
   #answering = 0
@@ -68,7 +71,7 @@ class TextRun {
     this.#slot = slot
     this.#host = host
     this.#prompt = promptOf(task, host)
-    const { tokens, stops } = this.#prompt
+    const { tokens, stops, parser } = this.#prompt
     requireRoom(tokens.length, plan.contextSize)
     const room = plan.contextSize - tokens.length
     this.#maxTokens = Math.min(task.maxTokens ?? plan.spec.defaults.maxTokens ?? room, room)
@@ -81,7 +84,12 @@ class TextRun {
     const penalized = { prompt: tokens, answer: this.#answer, contextSize: plan.contextSize }
     this.#evaluate = evaluateOptions(sampling, penalized, bias)
     this.#choice = task.topLogprobs === undefined ? undefined : new WeightedChoice(sampling)
-    this.#text = new AnswerText(vocabulary, [...task.stop, ...stops])
+    this.#text = new AnswerText({
+      vocabulary,
+      stops: [...task.stop, ...stops],
+      ...(parser !== undefined && { parser }),
+    })
+    this.#reasoningBudget = (task.kind === 'chat' ? task.reasoning?.budget : undefined) ?? Infinity
   }
 
   /** Never rejects: whatever happens reaches the reader through the channel. */
@@ -127,12 +135,14 @@ class TextRun {
       if (sequence.needsCheckpoints) await this.#slot.alone(() => sequence.takeCheckpoint())
       await this.#start(channel)
       while (step.done !== true && !channel.closed) {
-        const token = this.#chosen(step.value)
+        const token = this.#forced.shift() ?? this.#chosen(step.value)
         if (this.#endsTurn(token)) break
         if (this.#choice !== undefined) this.#grammar?.accept(token)
         const paused = this.#add(token, step.value, channel)
         if (paused !== undefined) await paused
         if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
+        if (this.#text.isDone) break
+        if (this.#isOverBudget()) this.#endReasoning()
         if (this.#answer.length >= this.#maxTokens) return await this.#finish('length', channel)
         if (this.#slot.turn !== undefined) await this.#slot.turn
         step = await steps.next(token)
@@ -170,8 +180,22 @@ class TextRun {
   #add(token: number, step: LlamaStep, channel: PartChannel): Promise<void> | undefined {
     this.#host.lifetime.moved()
     this.#answer.push(token)
-    const part = this.#text.add(token, this.#logprob(token, step))
-    return part === undefined ? undefined : channel.put(part)
+    const parts = this.#text.add(token, this.#logprob(token, step))
+    return putAll(parts, channel)
+  }
+
+  #isOverBudget(): boolean {
+    return (
+      this.#text.inReasoning &&
+      this.#forced.length === 0 &&
+      this.#text.reasoningTokens >= this.#reasoningBudget
+    )
+  }
+
+  /** The model has thought enough: the mark that ends it comes next. */
+  #endReasoning(): void {
+    const { template, vocabulary } = this.#host
+    this.#forced = vocabulary.tokenizeMark(`\n${template.reasoning?.end ?? ''}\n\n`)
   }
 
   #logprob(token: number, { probabilities }: LlamaStep): TokenLogprob | undefined {
@@ -182,9 +206,8 @@ class TextRun {
 
   /** Shows what was held back. */
   async #finish(reason: FinishReason, channel: PartChannel): Promise<FinishReason> {
-    const part = this.#text.end()
-    if (part !== undefined) await channel.put(part)
-    return reason
+    await putAll(this.#text.end(), channel)
+    return reason === 'stop' && this.#text.calls > 0 ? 'tool-calls' : reason
   }
 
   #result(finishReason: FinishReason): Result {
@@ -197,11 +220,18 @@ class TextRun {
         promptTokens: this.#prompt.tokens.length,
         cachedTokens: this.#cached,
         completionTokens: this.#answer.length,
-        reasoningTokens: 0,
+        reasoningTokens: this.#text.reasoningTokens,
       },
       timings: { prefill: this.#answering - this.#begun, decode: clock.now() - this.#answering },
     }
   }
+}
+
+/** Once the channel is full it stays so, and the last part tells until when. */
+function putAll(parts: readonly Part[], channel: PartChannel): Promise<void> | undefined {
+  let waiting: Promise<void> | undefined
+  for (const part of parts) waiting = channel.put(part)
+  return waiting
 }
 
 function engineFailure(error: unknown): ModelyardError {

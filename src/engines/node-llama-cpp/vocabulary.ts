@@ -8,6 +8,7 @@ import {
   type TokenWriting,
 } from './token-bytes.ts'
 
+const TOKEN_TYPE_USER_DEFINED = 4
 const TOKEN_TYPE_UNUSED = 5
 const NOTHING = new Uint8Array()
 
@@ -28,6 +29,8 @@ export class Vocabulary {
   readonly controlTexts: readonly string[]
   /** Those of them that end a turn. */
   readonly endTexts: readonly string[]
+  /** Texts that the tokenizer keeps whole wherever they stand; they are text, but some are marks of a template. */
+  readonly userDefinedTexts: readonly string[]
   readonly #model: LlamaModel
   readonly #tokens: readonly string[]
   readonly #types: readonly number[]
@@ -46,6 +49,9 @@ export class Vocabulary {
     this.#control = new Set(Array.from(tokens.keys()).filter((token) => this.#isControl(token)))
     const text = (token: number): string => this.#tokens[token] ?? ''
     this.controlTexts = [...this.#control].map(text)
+    this.userDefinedTexts = tokens.filter(
+      (_, token) => types[token] === TOKEN_TYPE_USER_DEFINED && !this.#control.has(token),
+    )
     this.endTexts = [...this.#control].filter((token) => model.isEogToken(token)).map(text)
   }
 
@@ -80,6 +86,11 @@ export class Vocabulary {
       : tokenBytes(this.#tokens[token] ?? '', this.#types[token] ?? TOKEN_TYPE_NORMAL, this.#writing))
   }
 
+  /** The text of a control token; undefined for all others. */
+  controlTextOf(token: number): string | undefined {
+    return this.#control.has(token) ? this.#tokens[token] : undefined
+  }
+
   /** Text whose control tokens count as such: a template's piece, or a prompt that somebody rendered himself. */
   tokenizePrompt(pieces: readonly string[]): number[] {
     const inner = this.#model.vocabularyType === 'spm' ? ('trimLeadingSpace' as const) : undefined
@@ -87,6 +98,12 @@ export class Vocabulary {
       this.#model.tokenize(piece, true, index === 0 ? undefined : inner),
     )
     return this.#withBeginning(tokens.flat())
+  }
+
+  /** A mark of the template by itself. */
+  tokenizeMark(text: string): number[] {
+    const inner = this.#model.vocabularyType === 'spm' ? ('trimLeadingSpace' as const) : undefined
+    return this.#model.tokenize(text, true, inner)
   }
 
   /** Text of users that is nothing but text. */
