@@ -127,3 +127,8 @@ export function libraryDirectories(home?: string): YardDirectories {
   const environment = home === undefined ? process.env : { ...process.env, MODELYARD_HOME: home }
   return yardDirectories(environment, process.cwd())
 }
+
+/** Where an upstream's API key may be: named by the configuration, never part of it. */
+export function environmentVariable(name: string): string | undefined {
+  return process.env[name]
+}

@@ -4,6 +4,7 @@ import type { YardDirectories } from './config/directories.ts'
 import type { Engine, LoadedModel, LoadOptions, LoadPlan } from './engines/engine.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
+import { UpstreamEngine } from './engines/upstream/upstream-engine.ts'
 import { WorkerEngine } from './engines/worker/worker-engine.ts'
 
 export interface EngineOptions {
@@ -11,6 +12,7 @@ export interface EngineOptions {
   directories: YardDirectories
   /** The caller's own engines; they run in this process. */
   custom: readonly Engine[]
+  environmentVariable: (name: string) => string | undefined
 }
 
 /**
@@ -21,14 +23,15 @@ export class IsolatedEngines {
   readonly byName: ReadonlyMap<string, Engine>
   readonly #workers = new Map<string, WorkerEngine>()
 
-  constructor({ clock, directories, custom }: EngineOptions) {
+  constructor({ clock, directories, custom, environmentVariable }: EngineOptions) {
     const llama = { enginesDirectory: directories.engines }
     const builtIn: [Engine, Record<string, unknown>][] = [
       [new NodeLlamaCppEngine(llama), llama],
       [new ScriptedEngine({ clock }), {}],
     ]
+    const upstream = new UpstreamEngine({ clock, environmentVariable })
     this.byName = new Map(
-      [...builtIn.map(([engine]) => engine), ...custom].map((engine) => [engine.name, engine]),
+      [...builtIn.map(([engine]) => engine), upstream, ...custom].map((engine) => [engine.name, engine]),
     )
     for (const [inner, engineOptions] of builtIn) {
       const worker = new WorkerEngine({

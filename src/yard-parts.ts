@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { SystemClock } from './base/clock.ts'
 import { checkYardOptions } from './check-yard-options.ts'
-import { libraryDirectories } from './config.ts'
+import { environmentVariable, libraryDirectories } from './config.ts'
 import { defaultSpec } from './config/default-spec.ts'
 import { parseConfiguration } from './config/parse-configuration.ts'
 import { poolLimits } from './config/pool-limits.ts'
@@ -125,7 +125,12 @@ async function wire(
   recipes = new RecipeBook(store.settings)
   const probe = new HostMemoryProbe()
   const host = (): ReturnType<typeof readHostFacts> => readHostFacts(probe)
-  const engines = new IsolatedEngines({ clock, directories, custom: options.engines ?? [] })
+  const engines = new IsolatedEngines({
+    clock,
+    directories,
+    custom: options.engines ?? [],
+    environmentVariable,
+  })
   const pool = new Pool({
     clock,
     limits: poolLimits(configuration, host()),

@@ -1,4 +1,5 @@
 import type { ScriptedOptions } from '../engines/scripted/scripted-options.ts'
+import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts'
 
 /** Bytes, or for example `"6GiB"`. */
 export type Size = number | string
@@ -86,11 +87,22 @@ export type ModelInput =
   | string
   | ModelOptions
   | (ModelOptions & ScriptedInput)
+  | (ModelOptions & UpstreamInput)
   | (ModelOptions & { engine: string } & Record<string, unknown>)
 
 export type ScriptedInput = { engine: 'scripted' } & Omit<ScriptedOptions, 'memory'> & {
     /** Declared memory. */
     memory?: Size | Record<string, Size>
+  }
+
+/** A model that another server has in memory, reached through OpenAI's API. */
+export type UpstreamInput = { engine: 'upstream' } & Omit<
+  UpstreamOptions,
+  'url' | 'memory' | 'firstByteTimeout'
+> & {
+    url: string | string[]
+    memory?: Size
+    firstByteTimeout?: Duration
   }
 
 export interface ModelOptions {
@@ -113,7 +125,7 @@ export interface ModelOptions {
   pinned?: boolean | 'soft'
   /** When the minimum of instances is loaded. Default `"on-demand"`. */
   prepare?: 'blocking' | 'background' | 'on-demand'
-  /** `"worker"`: in a child process. Default `"worker"`; `"none"` for the scripted engine. */
+  /** `"worker"`: in a child process. Default `"worker"`; `"none"` for the engines `scripted` and `upstream`. */
   isolation?: 'worker' | 'none'
   device?: {
     /** `"auto"` (default), true, false, a backend (`cuda`, `vulkan`, `metal`) or a device. */

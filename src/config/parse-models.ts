@@ -8,6 +8,8 @@ import { DEFAULT_ENGINE } from './engine-options.ts'
 import type { ModelValues, WrittenModel } from './model-shape.ts'
 
 const DEFAULT_SLOTS = 4
+/** Engines without native code or weights: a process of their own protects nobody. */
+const LIGHT_ENGINES: ReadonlySet<string> = new Set(['scripted', 'upstream'])
 
 /** The specs of all models, in order, with what concerns several options or models checked. */
 export function modelSpecs(
@@ -40,7 +42,7 @@ function modelSpec(
     keepAlive: values.keepAlive ?? keepAlive,
     pinned: values.pinned ?? false,
     prepare: values.prepare ?? 'on-demand',
-    isolation: values.isolation ?? (engine === 'scripted' ? 'none' : 'worker'),
+    isolation: values.isolation ?? (LIGHT_ENGINES.has(engine ?? '') ? 'none' : 'worker'),
     device: deviceOptions(values.device ?? {}),
     aliases: values.aliases ?? [],
     defaults: values.defaults ?? {},

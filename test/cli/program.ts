@@ -55,9 +55,10 @@ export class TestHome {
 
   start(
     words: readonly string[],
-    { input = '', openInput = false, environment = {} }: StartOptions = {},
+    { input = '', openInput = false, environment = {}, controlGroup }: StartOptions = {},
   ): Program {
-    const child = spawn(process.execPath, [CLI, ...words], {
+    const [command, before] = controlGroup === undefined ? [process.execPath, []] : entering(controlGroup)
+    const child = spawn(command, [...before, CLI, ...words], {
       cwd: this.path,
       env: { ...cleanEnvironment(), MODELYARD_HOME: this.path, ...environment },
     })
@@ -91,6 +92,14 @@ export interface StartOptions {
   /** Standard input is left open and nothing comes. */
   openInput?: boolean
   environment?: Record<string, string>
+  /** Directory of a control group that it runs in from its first instruction. */
+  controlGroup?: string
+}
+
+/** A shell that puts itself into the group and becomes the program. */
+function entering(controlGroup: string): [string, string[]] {
+  const script = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
+  return ['/bin/sh', ['-c', script, controlGroup, process.execPath]]
 }
 
 /** Ours without what would change what the programs print or find. */

@@ -4,6 +4,7 @@ import { SystemClock } from '../../src/base/clock.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts'
+import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
 import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
 import { engineContract, type EngineContractSubject } from '../../src/testing/index.ts'
 import { makeTinyModel } from '../models/make-tiny-gguf.ts'
@@ -11,6 +12,7 @@ import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder, TINY_CHAT } 
 import { chat, embedding, factsOf, HOST, specOf } from '../node-llama-cpp/fixtures.ts'
 import { workerEntry } from '../worker/worker-fixtures.ts'
 import { scriptedSubject } from './scripted-subject.ts'
+import { openRemote, upstreamSubject } from './upstream-subject.ts'
 
 const clock = new SystemClock()
 
@@ -20,7 +22,11 @@ function inWorker(inner: Engine, engineOptions: Record<string, unknown> = {}): E
 
 const installed = fetched(join(ENGINES_DIRECTORY, 'node-llama-cpp/node_modules'))
 const folder = await temporaryFolder()
-afterAll(() => removeFolder(folder))
+const remote = await openRemote(join(folder, 'remote'))
+afterAll(async () => {
+  await remote.yard.stop({ deadline: 0 })
+  await removeFolder(folder)
+})
 
 /** The tokens that would end a turn are forbidden: about three seconds of text. */
 const NO_END = { temperature: 0, logitBias: { 0: -100, 2: -100 } }
@@ -79,6 +85,11 @@ const SUBJECTS: { name: string; runs: boolean; subject: EngineContractSubject }[
     name: 'node-llama-cpp, in a worker',
     runs: installed,
     subject: llamaSubject(inWorker(llama, { enginesDirectory: ENGINES_DIRECTORY })),
+  },
+  {
+    name: 'upstream, of another yard',
+    runs: true,
+    subject: upstreamSubject(new UpstreamEngine({ clock }), () => remote.url),
   },
 ]
 

@@ -4,7 +4,7 @@ import type { EngineContractSubject } from '../../src/testing/index.ts'
 import { chat, embedding, HOST, specOf } from '../node-llama-cpp/fixtures.ts'
 import { planFor } from '../worker/worker-fixtures.ts'
 
-const SCRIPT: ScriptEntry[] = [
+export const SCRIPT: ScriptEntry[] = [
   { match: '^hi$', text: ['Hel', 'lo, ', 'how', ' are', ' you', ' today?'] },
   { match: '^Count', text: 'one two three four five six seven' },
   { match: '^Who', text: ['I am', ' a ', 'script.'] },

@@ -7,7 +7,7 @@ import { processTree } from '../../src/host/process-tree.ts'
 import { createYard, type Yard } from '../../src/yard.ts'
 import type { YardOptions } from '../../src/yard-options.ts'
 import type { YardState } from '../../src/yard-state.ts'
-import { TestHome, type Ended, type Program } from '../cli/program.ts'
+import { TestHome, type Ended, type Program, type StartOptions } from '../cli/program.ts'
 import { ENGINES_DIRECTORY, fetched, TINY_CHAT } from '../models/paths.ts'
 
 /** Whether real weights can be loaded here: `npm test` installs the engine. */
@@ -102,8 +102,12 @@ export interface ServedYard {
   stop: () => Promise<void>
 }
 
-export async function serve(home: TestHome, words: readonly string[] = []): Promise<ServedYard> {
-  const program = await home.serve(words)
+export async function serve(
+  home: TestHome,
+  words: readonly string[] = [],
+  options: StartOptions = {},
+): Promise<ServedYard> {
+  const program = await home.serve(words, options)
   return {
     api: new Api(program.url),
     program,

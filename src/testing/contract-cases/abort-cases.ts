@@ -41,7 +41,17 @@ async function longestChat(bench: ContractBench, model: LoadedModel): Promise<Ch
   for (let tokens = CONTEXT; ; tokens = Math.floor(tokens * 0.8)) {
     const { messages } = bench.subject.longPrompt(tokens)
     const task = { ...bench.subject.endless, messages }
-    if ((await model.countTokens(task)) < CONTEXT - 100) return task
+    if ((await tokensOf(model, task)) < CONTEXT - 100) return task
+  }
+}
+
+/** An engine that cannot count ahead has somebody else judge the length. */
+async function tokensOf(model: LoadedModel, task: ChatTask): Promise<number> {
+  try {
+    return await model.countTokens(task)
+  } catch (error) {
+    if (error instanceof ModelyardError && error.code === 'unsupported') return 0
+    throw error
   }
 }
 

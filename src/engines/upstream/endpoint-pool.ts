@@ -1,0 +1,159 @@
+import { sleep, type Clock } from '../../base/clock.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import { Connection, type Reply } from './connection.ts'
+import { chooseEndpoint, Endpoint } from './endpoint.ts'
+import { isPassing, refusalError, unreachable } from './upstream-error.ts'
+import type { WireRequest } from './wire-request.ts'
+
+const DEFAULT_FIRST_BYTE_TIMEOUT = 120_000
+const DEFAULT_RETRIES = 2
+const FIRST_PAUSE = 200
+/** Longer than this nobody is kept waiting: the client is told when to come again. */
+const LONGEST_PAUSE = 5000
+
+export interface EndpointPoolOptions {
+  model: string
+  urls: readonly string[]
+  key: string | undefined
+  firstByteTimeout?: number | undefined
+  retries?: number | undefined
+  clock: Clock
+}
+
+export interface Opening {
+  /** The conversation's slot, when it has been answered from there before. */
+  slot: number | undefined
+  signal: AbortSignal
+}
+
+/** Sends a request to one of several endpoints, and to another or again as long as nothing of an answer has come. */
+export class EndpointPool {
+  readonly #options: EndpointPoolOptions
+  readonly #endpoints: readonly Endpoint[]
+  readonly #connection: Connection
+  readonly #lastOfSlot = new Map<number, Endpoint>()
+
+  constructor(options: EndpointPoolOptions) {
+    this.#options = options
+    this.#endpoints = options.urls.map((url) => new Endpoint(url, options.clock))
+    this.#connection = new Connection(options.clock)
+  }
+
+  /** Names of the models there; undefined where an endpoint does not list them. @throws ModelyardError when it cannot be reached or refuses the key */
+  async models(signal: AbortSignal): Promise<string[] | undefined> {
+    const reply = await this.#try({ path: '/models' }, { slot: undefined, signal })
+    if (reply.status === 404) return undefined
+    const text = await reply.text()
+    if (reply.status !== 200) throw this.#refusal(this.#endpoints[0]?.url ?? '', reply, text)
+    return modelNames(text)
+  }
+
+  /** The answer's beginning: its status is 200, its body may be read. @throws ModelyardError */
+  async open(request: WireRequest, opening: Opening): Promise<Reply> {
+    return await this.#try(request, opening)
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close()
+  }
+
+  async #try(request: { path: string; body?: unknown }, { slot, signal }: Opening): Promise<Reply> {
+    const { retries = DEFAULT_RETRIES, clock } = this.#options
+    const tried = new Set<Endpoint>()
+    for (let attempt = 0; ; attempt++) {
+      const endpoint = this.#choose(tried, slot)
+      tried.add(endpoint)
+      const outcome = await this.#attempt(endpoint, request, signal)
+      if ('reply' in outcome) {
+        if (slot !== undefined) this.#lastOfSlot.set(slot, endpoint)
+        return outcome.reply
+      }
+      if (!outcome.passing || attempt >= retries) throw outcome.error
+      const pause = outcome.error.retryAfter ?? FIRST_PAUSE * 2 ** attempt
+      if (pause > LONGEST_PAUSE) throw outcome.error
+      if (tried.size >= this.#endpoints.length) await sleep(clock, pause, signal)
+    }
+  }
+
+  #choose(tried: ReadonlySet<Endpoint>, slot: number | undefined): Endpoint {
+    const last = slot === undefined ? undefined : this.#lastOfSlot.get(slot)
+    const endpoint = chooseEndpoint(this.#endpoints, tried, last)
+    if (endpoint !== undefined) return endpoint
+    const rest = Math.min(...this.#endpoints.map((each) => each.rest))
+    const { model } = this.#options
+    throw new ModelyardError(
+      'queue_full',
+      `All upstreams of model "${model}" have failed several times; the next try is in ${Math.ceil(rest / 1000)} s.`,
+      { retryAfter: rest },
+    )
+  }
+
+  async #attempt(
+    endpoint: Endpoint,
+    { path, body }: { path: string; body?: unknown },
+    signal: AbortSignal,
+  ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
+    const { model, key, firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
+    endpoint.begin()
+    try {
+      const url = endpoint.url + path
+      const reply = await this.#connection.send({ url, key, body, signal, firstByteTimeout })
+      if (reply.status === 200 || body === undefined) {
+        endpoint.succeeded()
+        return { reply: counted(reply, endpoint) }
+      }
+      const passing = isPassing(reply.status)
+      if (passing) endpoint.failed()
+      else endpoint.succeeded()
+      endpoint.end()
+      return { error: this.#refusal(endpoint.url, reply, await reply.text()), passing }
+    } catch (error) {
+      endpoint.end()
+      if (signal.aborted) throw error
+      endpoint.failed()
+      return { error: unreachable(model, endpoint.url, error), passing: true }
+    }
+  }
+
+  #refusal(url: string, { status, retryAfter }: Reply, body: string): ModelyardError {
+    return refusalError(this.#options.model, {
+      url,
+      status,
+      body,
+      ...(retryAfter !== undefined && { retryAfter }),
+    })
+  }
+}
+
+/** The endpoint is busy until its answer has been read or given up. */
+function counted(reply: Reply, endpoint: Endpoint): Reply {
+  let over = false
+  const end = (): void => {
+    if (!over) endpoint.end()
+    over = true
+  }
+  async function* body(): AsyncGenerator<Buffer, void, void> {
+    try {
+      yield* reply.body
+    } finally {
+      end()
+    }
+  }
+  const text = async (): Promise<string> => {
+    try {
+      return await reply.text()
+    } finally {
+      end()
+    }
+  }
+  return { ...reply, body: body(), text }
+}
+
+function modelNames(text: string): string[] | undefined {
+  try {
+    const { data } = JSON.parse(text) as { data?: { id: string }[] }
+    return data?.map(({ id }) => id)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,70 @@
+import { ModelyardError, type ErrorCode } from '../../base/errors.ts'
+
+const LONGEST_MESSAGE = 500
+
+/** What an endpoint said instead of an answer. */
+export interface Refusal {
+  url: string
+  status: number
+  body: string
+  /** Milliseconds, from its `Retry-After`. */
+  retryAfter?: number
+}
+
+/** Worth another try, here or at another endpoint: nothing is wrong with the request. */
+export function isPassing(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500
+}
+
+/** A refusal in our own words, with the endpoint's reason. */
+export function refusalError(model: string, { url, status, body, retryAfter }: Refusal): ModelyardError {
+  const reason = reasonOf(body)
+  const { code, message } = judged(model, status, reason)
+  const options = { details: { url, status }, ...(retryAfter !== undefined && { retryAfter }) }
+  return new ModelyardError(
+    code,
+    `${message} (${url}: HTTP ${status}${reason === '' ? '' : `, ${reason}`})`,
+    options,
+  )
+}
+
+function judged(model: string, status: number, reason: string): { code: ErrorCode; message: string } {
+  if (status === 401 || status === 403) {
+    return {
+      code: 'engine_failed',
+      message: `The upstream of model "${model}" refused our key; check its key or keyEnvironment.`,
+    }
+  }
+  if (status === 404) {
+    return {
+      code: 'engine_failed',
+      message: `The upstream of model "${model}" does not know it; check its url and remoteModel.`,
+    }
+  }
+  if (status === 429 || status === 503) {
+    return { code: 'queue_full', message: `The upstream of model "${model}" is busy; try again later.` }
+  }
+  if (status >= 500) return { code: 'engine_failed', message: `The upstream of model "${model}" failed.` }
+  const code = /context.?length|maximum context|too long/i.test(reason)
+    ? 'context_length_exceeded'
+    : 'invalid_request'
+  return { code, message: `The upstream of model "${model}" refused the request.` }
+}
+
+/** OpenAI's `{error: {message}}`, or whatever else is short enough to show. */
+function reasonOf(body: string): string {
+  try {
+    const { error, message } = JSON.parse(body) as { error?: { message?: string } | string; message?: string }
+    const reason = typeof error === 'string' ? error : (error?.message ?? message ?? '')
+    return reason.slice(0, LONGEST_MESSAGE)
+  } catch {
+    return ''
+  }
+}
+
+/** Nobody answered there. */
+export function unreachable(model: string, url: string, cause: unknown): ModelyardError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const message = `The upstream of model "${model}" cannot be reached at ${url}: ${reason}. Is it running?`
+  return new ModelyardError('engine_failed', message, { details: { url }, cause })
+}

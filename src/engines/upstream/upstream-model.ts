@@ -1,0 +1,160 @@
+import { abortError } from '../../base/abort.ts'
+import type { Clock } from '../../base/clock.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { MeasuredFootprint } from '../../host/memory.ts'
+import type { Part, PartStream, Result } from '../../tasks/part.ts'
+import type { Task } from '../../tasks/task.ts'
+import { NO_USAGE } from '../../tasks/usage.ts'
+import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import type { Reply } from './connection.ts'
+import type { EndpointPool } from './endpoint-pool.ts'
+import { readEvents } from './read-events.ts'
+import type { UpstreamOptions } from './upstream-options.ts'
+import { usageOf, WireAnswer } from './wire-answer.ts'
+import { wireRequest } from './wire-request.ts'
+
+interface WireEmbeddings {
+  data?: { index: number; embedding: number[] }[]
+  usage?: { prompt_tokens?: number }
+}
+
+/** A model that somebody else has in memory. "Loaded" means: it answered that it is there. */
+export class UpstreamModel implements LoadedModel {
+  readonly plan: LoadPlan
+  readonly exited: Promise<ExitReport>
+  lastProgress?: number
+  readonly #options: UpstreamOptions
+  readonly #endpoints: EndpointPool
+  readonly #clock: Clock
+  readonly #running = new Set<AbortController>()
+  #gone = false
+  #exit: (report: ExitReport) => void = () => undefined
+
+  constructor(plan: LoadPlan, options: UpstreamOptions, endpoints: EndpointPool, clock: Clock) {
+    this.plan = plan
+    this.#options = options
+    this.#endpoints = endpoints
+    this.#clock = clock
+    this.exited = new Promise((resolve) => {
+      this.#exit = resolve
+    })
+  }
+
+  async *run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
+    this.#check()
+    signal.throwIfAborted()
+    const own = new AbortController()
+    this.#running.add(own)
+    try {
+      const both = AbortSignal.any([signal, own.signal])
+      const reply = await this.#endpoints.open(this.#request(task), {
+        slot: keptPrefix > 0 ? slot : undefined,
+        signal: both,
+      })
+      return yield* task.kind === 'embedding' ? this.#vectors(reply) : this.#text(reply)
+    } catch (error) {
+      if (signal.aborted) throw abortError(signal)
+      throw own.signal.aborted ? abortError(own.signal) : error
+    } finally {
+      own.abort() // Ends the request there when the reader has left.
+      this.#running.delete(own)
+    }
+  }
+
+  async countTokens(): Promise<number> {
+    this.#check()
+    throw new ModelyardError(
+      'unsupported',
+      `Tokens of model "${this.plan.model}" cannot be counted ahead: its tokenizer is at its upstream.`,
+    )
+  }
+
+  /** The load has asked already; a token here could cost money there. */
+  async warmUp(signal: AbortSignal): Promise<void> {
+    this.#check()
+    signal.throwIfAborted()
+    this.#moved()
+  }
+
+  async memory(): Promise<MeasuredFootprint> {
+    this.#check()
+    return { ram: { private: this.#options.memory ?? 0, shared: 0 } }
+  }
+
+  /** It is the pool's watch over a process that could hang; here there is none, and each request has its own deadline. */
+  async ping(): Promise<void> {
+    this.#check()
+  }
+
+  async unload(): Promise<void> {
+    if (this.#gone) return
+    this.#gone = true
+    const cut = new ModelyardError('run_cut', `Model "${this.plan.model}" was unloaded while it answered.`)
+    for (const running of this.#running) running.abort(cut)
+    await this.#endpoints.close()
+    this.#exit({ expected: true, reason: 'it was unloaded.', logTail: [] })
+  }
+
+  #request(task: Task): ReturnType<typeof wireRequest> {
+    const { spec, model } = this.plan
+    return wireRequest(task, {
+      remoteModel: this.#options.remoteModel ?? model,
+      defaults: spec.defaults,
+      ...(spec.system !== undefined && { system: spec.system }),
+    })
+  }
+
+  async *#text(reply: Reply): AsyncGenerator<Part, Result, void> {
+    const begun = this.#clock.now()
+    let first: number | undefined
+    const answer = new WireAnswer()
+    for await (const chunk of readEvents(reply.body)) {
+      this.#moved()
+      for (const part of answer.read(chunk)) {
+        first ??= this.#clock.now()
+        yield part
+      }
+    }
+    if (!answer.complete) throw this.#broken()
+    const answering = first ?? this.#clock.now()
+    return answer.result({ prefill: answering - begun, decode: this.#clock.now() - answering })
+  }
+
+  async *#vectors(reply: Reply): AsyncGenerator<Part, Result, void> {
+    const begun = this.#clock.now()
+    const { data = [], usage = {} } = await this.#json(reply)
+    this.#moved()
+    const counted = usageOf(usage)
+    yield { type: 'started', promptTokens: counted.promptTokens, cachedTokens: 0 }
+    for (const { index, embedding } of data)
+      yield { type: 'vector', index, vector: Float32Array.from(embedding) }
+    const timings = { prefill: this.#clock.now() - begun, decode: 0 }
+    return { finishReason: 'stop', usage: { ...NO_USAGE, promptTokens: counted.promptTokens }, timings }
+  }
+
+  async #json({ body }: Reply): Promise<WireEmbeddings> {
+    const chunks: Buffer[] = []
+    for await (const chunk of body) chunks.push(chunk)
+    try {
+      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as WireEmbeddings
+    } catch {
+      throw this.#broken()
+    }
+  }
+
+  #moved(): void {
+    this.lastProgress = this.#clock.now()
+  }
+
+  #check(): void {
+    if (this.#gone) throw new ModelyardError('worker_exited', `Model "${this.plan.model}" was unloaded.`)
+  }
+
+  /** R12: without its finish reason no answer is complete. */
+  #broken(): ModelyardError {
+    return new ModelyardError(
+      'engine_failed',
+      `The upstream of model "${this.plan.model}" ended its answer before it was complete.`,
+    )
+  }
+}

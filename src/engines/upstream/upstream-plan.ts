@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import type { Footprint } from '../../host/memory.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import { NO_CAPABILITIES, type EngineCapabilities, type LoadPlan } from '../engine.ts'
+import { upstreamOptions } from './upstream-options.ts'
+
+/** What the OpenAI API promises of a chat model. The rest differs from server to server and has to be said. */
+export const UPSTREAM_CAPABILITIES: EngineCapabilities = {
+  ...NO_CAPABILITIES,
+  tasks: ['chat', 'completion', 'embedding'],
+  tools: true,
+  structuredOutput: true,
+  logprobs: true,
+  reasoning: true,
+}
+
+/** Nothing is known of the model there; what is too long, it refuses itself. */
+const DEFAULT_CONTEXT = 131_072
+
+/** Slots are how many requests may be there at once. Without `memory` it costs nothing here. @throws ModelyardError `config_invalid` */
+export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
+  const options = upstreamOptions(spec)
+  const { memory = 0, capabilities } = options
+  const { key: _secret, ...shown } = options
+  const contextSize = spec.context ?? DEFAULT_CONTEXT
+  const parts = ['upstream', spec.id, contextSize, spec.slots, shown]
+  const footprint: Footprint = { ram: { weights: memory, context: 0, compute: 0, base: 0 } }
+  return {
+    engine: 'upstream',
+    model: spec.id,
+    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    contextSize,
+    slots: spec.slots,
+    threads: 0,
+    footprint,
+    loadBytes: 0,
+    capabilities: { ...UPSTREAM_CAPABILITIES, ...capabilities },
+    spec,
+    facts,
+  }
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** An endpoint that answers as a test wants, and notes what came. */
+export class FakeUpstream {
+  readonly #server: Server
+  /** Answers in order; the last one stays. */
+  readonly answers: Handler[] = [complete]
+  readonly keys: (string | undefined)[] = []
+  chats = 0
+  /** Answers whose client left before their end. */
+  left = 0
+  models: string[] | undefined = ['remote']
+
+  private constructor() {
+    this.#server = createServer((request, response) => this.#answer(request, response))
+  }
+
+  static async start(): Promise<FakeUpstream> {
+    const fake = new FakeUpstream()
+    fake.#server.listen(0, '127.0.0.1')
+    await once(fake.#server, 'listening')
+    return fake
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((closed) => this.#server.close(closed))
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    request.resume()
+    this.keys.push(request.headers.authorization)
+    if (request.url === '/v1/models') return this.#list(response)
+    this.chats++
+    response.on('close', () => {
+      if (!response.writableFinished) this.left++
+    })
+    const handler = this.answers.length > 1 ? this.answers.shift() : this.answers[0]
+    handler?.(request, response)
+  }
+
+  #list(response: ServerResponse): void {
+    if (this.models === undefined) response.writeHead(404).end()
+    else response.end(JSON.stringify({ object: 'list', data: this.models.map((id) => ({ id })) }))
+  }
+}
+
+export function event(value: object | '[DONE]'): string {
+  return `data: ${value === '[DONE]' ? value : JSON.stringify(value)}\n\n`
+}
+
+export function text(content: string): string {
+  return event({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
+}
+
+export function complete(_: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(text('fine'))
+  response.write(event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
+  response.write(event({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }))
+  response.end(event('[DONE]'))
+}
+
+/** Begins an answer and ends the connection as if that were all. */
+export function cutShort(_: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.end(text('half'))
+}
+
+/** Goes on and on. */
+export function endless(_: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const more = setInterval(() => response.write(text('more ')), 5)
+  response.on('close', () => clearInterval(more))
+}
+
+export function refuse(status: number, message: string, headers: Record<string, string> = {}): Handler {
+  return (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(JSON.stringify({ error: { message } }))
+  }
+}
+
+/** Ends the connection without a word. */
+export function hangUp(request: IncomingMessage): void {
+  request.socket.destroy()
+}

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SystemClock } from '../../src/base/clock.ts'
+import type { LoadedModel } from '../../src/engines/engine.ts'
+import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
+import type { ModelFacts } from '../../src/models/model-facts.ts'
+import { chat, NEVER, read, specOf, type Answer } from '../node-llama-cpp/fixtures.ts'
+import { cutShort, endless, FakeUpstream, hangUp, refuse } from './fake-upstream.ts'
+
+const FACTS: ModelFacts = { format: 'none', fileSize: 0, contentId: 'none', purpose: 'generation' }
+const environment: Record<string, string> = { FAR_KEY: 'secret-1' }
+const engine = new UpstreamEngine({
+  clock: new SystemClock(),
+  environmentVariable: (name) => environment[name],
+})
+
+let fake: FakeUpstream
+const loaded: LoadedModel[] = []
+beforeEach(async () => {
+  fake = await FakeUpstream.start()
+})
+afterEach(async () => {
+  await Promise.all(loaded.splice(0).map((model) => model.unload()))
+  await fake[Symbol.asyncDispose]()
+})
+
+async function load(options: Record<string, unknown> = {}): Promise<LoadedModel> {
+  const engineOptions = { url: fake.url, remoteModel: 'remote', ...options }
+  const plan = engine.plan(specOf({ id: 'far', engineOptions }), FACTS)
+  const model = await engine.load(plan, { signal: NEVER, onProgress: () => undefined })
+  loaded.push(model)
+  return model
+}
+
+async function ask(model: LoadedModel, signal: AbortSignal = NEVER): Promise<Answer> {
+  return await read(model.run(chat('hi'), { slot: 0, keptPrefix: 0, signal }))
+}
+
+describe('a model of an upstream', () => {
+  it('answers, with the counts of its last event', async () => {
+    const { text, result } = await ask(await load())
+    expect(text).toBe('fine')
+    expect(result).toMatchObject({ finishReason: 'stop', usage: { promptTokens: 5, completionTokens: 1 } })
+  })
+
+  it('is asked with the key of the environment, which no plan shows', async () => {
+    const model = await load({ keyEnvironment: 'FAR_KEY' })
+    await ask(model)
+    expect(fake.keys).toEqual(['Bearer secret-1', 'Bearer secret-1'])
+    expect(JSON.stringify(model.plan)).not.toContain('secret-1')
+  })
+
+  it('is not loaded when the variable with its key is not set', async () => {
+    await expect(load({ keyEnvironment: 'NO_SUCH' })).rejects.toThrow(
+      'environment variable NO_SUCH, which is not set',
+    )
+  })
+
+  it('is not loaded when it is not there, with the nearest names', async () => {
+    fake.models = ['remote-7b', 'other']
+    await expect(load({ remoteModel: 'remote-7' })).rejects.toMatchObject({
+      code: 'model_load_failed',
+      details: { failure: 'bad_option' },
+      message:
+        'The upstream of model "far" has no model "remote-7" among its 2; set remoteModel. Near it are: remote-7b.',
+    })
+  })
+
+  it('is loaded when the endpoint lists no models', async () => {
+    fake.models = undefined
+    expect((await ask(await load())).text).toBe('fine')
+  })
+
+  it('is not loaded when nobody is there, and the address is named', async () => {
+    const url = 'http://127.0.0.1:9/v1'
+    await expect(load({ url, retries: 0 })).rejects.toMatchObject({
+      code: 'model_load_failed',
+      details: { failure: 'missing_engine' },
+      message: expect.stringContaining(`cannot be reached at ${url}`) as string,
+    })
+  })
+
+  it('is asked again when it failed before the first byte, at another endpoint first', async () => {
+    const second = await FakeUpstream.start()
+    const model = await load({ url: [fake.url, second.url] })
+    fake.answers.unshift(hangUp)
+    expect((await ask(model)).text).toBe('fine')
+    expect([fake.chats, second.chats]).toEqual([1, 1])
+    await second[Symbol.asyncDispose]()
+  })
+
+  it.each([500, 502, 503, 408])('is asked again after HTTP %i', async (status) => {
+    fake.answers.unshift(refuse(status, 'not now'))
+    expect((await ask(await load())).text).toBe('fine')
+    expect(fake.chats).toBe(2)
+  })
+
+  it('is not asked again for what is wrong with the request, nor after the last retry', async () => {
+    fake.answers.unshift(refuse(400, 'top_k is wrong'))
+    const model = await load({ retries: 1 })
+    await expect(ask(model)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('HTTP 400, top_k is wrong') as string,
+    })
+    expect(fake.chats).toBe(1)
+    fake.answers.splice(0, 9, refuse(500, 'broken'))
+    await expect(ask(model)).rejects.toMatchObject({ code: 'engine_failed' })
+    expect(fake.chats).toBe(3)
+  })
+
+  it('tells what is too long, a refused key and a busy upstream apart', async () => {
+    const model = await load({ retries: 0 })
+    fake.answers.splice(0, 9, refuse(400, "This model's maximum context length is 9 tokens"))
+    await expect(ask(model)).rejects.toMatchObject({ code: 'context_length_exceeded' })
+    fake.answers.splice(0, 9, refuse(401, 'no'))
+    await expect(ask(model)).rejects.toThrow('check its key or keyEnvironment')
+    fake.answers.splice(0, 9, refuse(429, 'slow down', { 'retry-after': '7' }))
+    await expect(ask(model)).rejects.toMatchObject({ code: 'queue_full', retryAfter: 7000 })
+  })
+
+  it('keeps nobody waiting longer than 5 s before another try', async () => {
+    fake.answers.splice(0, 9, refuse(503, 'loading', { 'retry-after': '600' }))
+    await expect(ask(await load())).rejects.toMatchObject({ retryAfter: 600_000 })
+    expect(fake.chats).toBe(1)
+  })
+
+  it('is left alone after three failures in a row, and says when it is tried again', async () => {
+    fake.answers.splice(0, 9, refuse(500, 'broken'))
+    const model = await load({ retries: 0 })
+    for (let count = 0; count < 3; count++)
+      await expect(ask(model)).rejects.toMatchObject({ code: 'engine_failed' })
+    await expect(ask(model)).rejects.toMatchObject({
+      code: 'queue_full',
+      message: 'All upstreams of model "far" have failed several times; the next try is in 1 s.',
+    })
+    expect(fake.chats).toBe(3)
+  })
+
+  it('BR-08: an answer that ends without its finish reason is an error, never complete', async () => {
+    fake.answers.splice(0, 9, cutShort)
+    const parts: string[] = []
+    const model = await load()
+    const stream = model.run(chat('hi'), { slot: 0, keptPrefix: 0, signal: NEVER })
+    await expect(read(stream, (part) => parts.push(part.type))).rejects.toThrow('before it was complete')
+    expect(parts).toEqual(['started', 'text'])
+    expect(fake.chats).toBe(1)
+  })
+
+  it('waits for a first byte only so long', async () => {
+    fake.answers.splice(0, 9, () => undefined)
+    const model = await load({ firstByteTimeout: '300ms', retries: 0 })
+    await expect(ask(model)).rejects.toThrow('cannot be reached')
+  })
+
+  it('is told at once that the client has left, by a signal or by a reader who stops', async () => {
+    fake.answers.splice(0, 9, endless)
+    const model = await load()
+    const controller = new AbortController()
+    const stream = model.run(chat('hi'), { slot: 0, keptPrefix: 0, signal: controller.signal })
+    await expect(read(stream, () => controller.abort(new Error('gone')))).rejects.toThrow('aborted')
+    await vi.waitFor(() => expect(fake.left).toBe(1), 2000)
+    for await (const part of model.run(chat('hi'), { slot: 0, keptPrefix: 0, signal: NEVER })) {
+      if (part.type === 'text') break
+    }
+    await vi.waitFor(() => expect(fake.left).toBe(2), 2000)
+  })
+
+  it('ends what runs when it is unloaded, with a clear error, and its exit is expected', async () => {
+    fake.answers.splice(0, 9, endless)
+    const model = await load()
+    const answer = ask(model).catch((error: unknown) => error)
+    await vi.waitFor(() => expect(fake.chats).toBe(1), 2000)
+    await model.unload()
+    expect(await answer).toMatchObject({ code: 'run_cut' })
+    expect((await model.exited).expected).toBe(true)
+    await expect(ask(model)).rejects.toMatchObject({ code: 'worker_exited' })
+  })
+})
