@@ -45,7 +45,8 @@ export function fitsOnTop(step: Step, booked: Charges, holders: readonly Holder[
   }
   if (holders.length < limits.maxLargeModels || !isLarge(demand, limits)) return true
   const large = largeModels(holders, limits)
-  return large.length < limits.maxLargeModels || large.includes(demand.model)
+  const others = large.includes(demand.model) ? large.length - 1 : large.length
+  return others < limits.maxLargeModels
 }
 
 function sharedAlready(holders: readonly Holder[], key: string): number {

@@ -137,4 +137,16 @@ describe('the budget (R4, M5)', () => {
     }
     expect(world.state.instances.map(({ model }) => model).toSorted()).toEqual(['bigger', 'embedder'])
   })
+
+  it('loads no further copy while more large models are in memory than a lowered limit allows (M6)', () => {
+    const world = newWorld({ limits: { maxLargeModels: 2 } })
+    world.declare(sized('a', 30, { maxInstances: 2, slots: 1 }))
+    world.declare(sized('b', 30))
+    for (const model of ['a', 'b']) world.request({ model, hold: 5000 })
+    world.run(1000)
+    world.send({ type: 'limits-changed', limits: { ...ROOMY, maxLargeModels: 1 } })
+    world.request({ model: 'a', hold: 10 })
+    world.run(2000)
+    expect(world.state.instances.map(({ model }) => model)).toEqual(['a', 'b'])
+  })
 })
