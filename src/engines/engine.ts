@@ -77,6 +77,11 @@ export interface LoadPlan {
   threads: number
   /** Estimate, weights included. */
   footprint: Footprint
+  /**
+   * Bytes of `footprint` that are taken only when the copy works; all else lies in memory once it is ready, so that a measurement tells
+   * it better than the estimate. Default: the context.
+   */
+  takenLater?: Partial<Record<MemoryDomain, number>>
   /** The part of `footprint` that is mapped from a file, if any. */
   sharedWeights?: SharedWeights
   /** Weights in bytes: what the load deadline scales with (M10). */

@@ -20,6 +20,7 @@ export interface GgufTensorData {
   /** In ggml's order: the first dimension is contiguous. */
   dims: number[]
   type: TensorType
+  /** Its values. A shorter array is repeated until the tensor is full: large files are made quickly that way. */
   data: () => Float32Array
 }
 
@@ -114,14 +115,18 @@ export function writeGguf(
   try {
     let size = writeSync(file, header(entries, tensors))
     for (const tensor of tensors) {
-      const bytes = encode(tensor.data(), tensor.type)
-      size += writeSync(file, bytes)
+      size += writeRepeated(file, encode(tensor.data(), tensor.type), encodedSize(tensor))
       size += writeSync(file, Buffer.alloc(padding(size)))
     }
     return size
   } finally {
     closeSync(file)
   }
+}
+
+function writeRepeated(file: number, bytes: Buffer, size: number): number {
+  for (let rest = size; rest > 0; rest -= bytes.length) writeSync(file, bytes.subarray(0, rest))
+  return size
 }
 
 function encode(values: Float32Array, type: TensorType): Buffer {

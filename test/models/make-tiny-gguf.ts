@@ -5,8 +5,11 @@ import { scriptHead, SeededNumbers, signCodes, type Chain } from './tiny-weights
 export interface TinyModelOptions {
   /** Default `llama`; `qwen3` for rerankers. */
   architecture?: 'llama' | 'qwen3'
-  /** `random`: noise that depends on the whole context and hardly ever ends. `script`: the chains, whatever came before. */
-  mode?: 'random' | 'script'
+  /**
+   * `random`: noise that depends on the whole context and hardly ever ends. `script`: the chains, whatever came before. `tiled`: the
+   * same noise again and again, for files of a GiB in seconds.
+   */
+  mode?: 'random' | 'script' | 'tiled'
   chains?: readonly Chain[]
   tokenizer?: TokenizerKind
   /** Default `ChatML`; null = none. */
@@ -42,6 +45,9 @@ const DEFAULT_CHAIN: Chain = {
   after: '\n',
   pieces: ['Hello', '!', ' I', ' am', ' a', ' tiny', ' test', ' model', '.', ' 2', '+', '3', '=', '5'],
 }
+
+/** Values after which the noise of a tiled model repeats itself. */
+const TILE = 65_536
 
 const FILE_TYPES = { f32: 0, f16: 1, q4_0: 2, q8_0: 7 } as const
 const POOLING = { mean: 1, cls: 2, last: 3, rank: 4 } as const
@@ -154,7 +160,7 @@ function tokenizerEntries(shape: Shape, vocabulary: TinyVocabulary): GgufEntry[]
 function modelTensors(shape: Shape, vocabulary: TinyVocabulary): GgufTensorData[] {
   const { dimension, type, pooling } = shape
   const size = vocabulary.tokens.length
-  const random = new SeededNumbers(shape.seed)
+  const random = new SeededNumbers(shape.seed, shape.mode === 'tiled' ? TILE : undefined)
   const codes = shape.mode === 'script' ? signCodes(size, dimension) : undefined
   const embedding = codes === undefined ? random.tensor(dimension * size, 1) : (): Float32Array => codes
   const head =

@@ -14,9 +14,12 @@ export interface Chain {
 /** Numbers between 0 and 1, the same for the same seed (mulberry32). */
 export class SeededNumbers {
   #state: number
+  readonly #longest: number
 
-  constructor(seed: number) {
+  /** `longest`: most values that are made of one tensor; default all. */
+  constructor(seed: number, longest: number = Number.MAX_SAFE_INTEGER) {
     this.#state = seed >>> 0
+    this.#longest = longest
   }
 
   next(): number {
@@ -35,7 +38,7 @@ export class SeededNumbers {
 
   /** A tensor's values, made when it is written. */
   tensor(length: number, deviation: number): () => Float32Array {
-    return () => Float32Array.from({ length }, () => this.gauss() * deviation)
+    return () => Float32Array.from({ length: Math.min(length, this.#longest) }, () => this.gauss() * deviation)
   }
 }
 

@@ -12,8 +12,11 @@ export const PROCESS_BASE: number = 65 * MIB
 /** Bytes of a tokenizer's lists and maps per token, measured: 49,152 tokens with merges 51–62 MiB, 128,000 without 78 MiB. */
 const TOKEN_COST = { gpt2: 1100, others: 650 }
 
-/** Samplers of ended runs that wait for a garbage collection; each has 12 bytes for every token of the vocabulary. */
+/** Samplers of ended runs that wait for a garbage collection, and bytes that each has for every token of the vocabulary. */
 const WAITING_SAMPLERS = 16
+const SAMPLED_TOKEN = 12
+
+const FLOAT = 4
 
 const KV_BYTES: Record<LoadShape['kvCacheType'], number> = { f32: 4, f16: 2, q8_0: 34 / 32 }
 
@@ -41,24 +44,48 @@ export function contextBytes(gguf: GgufFacts, shape: LoadShape): number {
 }
 
 /**
- * Bytes that evaluating touches: activations of one batch at the widest place, the mask of the attention, logits and a sampler for
- * each slot. The buffer that llama.cpp reserves is larger (logits for every token of a batch, 250 MiB for a vocabulary of 128,000), but
- * that part is never written to, because only the last token's logits are asked for; measured within 15 % of the growth.
+ * Bytes of the buffer that llama.cpp reserves for evaluating a batch, whole, as it lies on a device. Its graph holds at once either the
+ * widest place of a layer and the attention's mask, or at the end the logits of every token of the batch. Within 5 % of what
+ * llama.cpp 0.4.0 logs as "compute buffer size".
+ */
+export function reservedBytes(gguf: GgufFacts, shape: LoadShape): number {
+  const { batchSize } = shape
+  const logits = batchSize * FLOAT * (gguf.vocabularySize + 2 * gguf.embeddingLength)
+  return Math.max(logits, layerBytes(gguf, shape)) + outputBytes(gguf, shape)
+}
+
+/**
+ * Bytes that evaluating touches in the machine's memory: those of a layer, and the outputs. The logits of a whole batch are reserved as
+ * well (250 MiB for a vocabulary of 128,000) and never written to, because only the last token's are asked for.
  */
 export function computeBytes(gguf: GgufFacts, shape: LoadShape): number {
-  const { batchSize, contextSize, slots } = shape
-  const attention = 2 * gguf.heads * Math.max(gguf.keyLength, gguf.valueLength)
-  const widest =
-    2 * gguf.embeddingLength + Math.max(3 * gguf.feedForwardLength * activeExperts(gguf), attention)
-  const mask = batchSize * contextSize * 2
-  const scores = shape.flashAttention === false ? batchSize * contextSize * gguf.heads * 4 : 0
-  const choosing = gguf.vocabularySize * (slots * 8 + (slots + WAITING_SAMPLERS) * 12)
-  return batchSize * widest * 4 + mask + scores + choosing
+  return layerBytes(gguf, shape) + outputBytes(gguf, shape)
+}
+
+/** The feed-forward's three tensors, or those of the attention, with four of the model's width, and the mask in half precision. */
+function layerBytes(gguf: GgufFacts, shape: LoadShape): number {
+  const { batchSize, contextSize, flashAttention } = shape
+  const kvHeads = Math.max(0, ...gguf.kvHeads)
+  const attention = (gguf.heads + kvHeads) * (gguf.keyLength + gguf.valueLength)
+  const widest = Math.max(3 * gguf.feedForwardLength * activeExperts(gguf), attention)
+  const mask = batchSize * contextSize * (flashAttention === false ? FLOAT : 2)
+  const scores = flashAttention === false ? batchSize * contextSize * gguf.heads * FLOAT : 0
+  return batchSize * FLOAT * (widest + 4 * gguf.embeddingLength) + mask + scores
+}
+
+/** Logits of the last token of each slot. */
+function outputBytes({ vocabularySize }: GgufFacts, { slots }: LoadShape): number {
+  return vocabularySize * slots * FLOAT
 }
 
 /** Of a mixture only a few experts work at a time; how many is not in the facts. */
 function activeExperts({ experts }: GgufFacts): number {
   return experts === undefined ? 1 : Math.min(experts, 8)
+}
+
+/** A sampler for each slot, and those that wait to be collected. */
+function samplerBytes({ vocabularySize }: GgufFacts, { slots }: LoadShape): number {
+  return vocabularySize * (slots + WAITING_SAMPLERS) * SAMPLED_TOKEN
 }
 
 function tokenizerBytes({ vocabularySize, tokenizer }: GgufFacts): number {
@@ -68,12 +95,24 @@ function tokenizerBytes({ vocabularySize, tokenizer }: GgufFacts): number {
 /** What the load costs in each domain. On a machine without a GPU all is `ram`. */
 export function footprintOf(gguf: GgufFacts, shape: LoadShape): Footprint {
   const onGpu = shape.gpuShare
-  const terms = (share: number, base: number): FootprintTerms => ({
-    weights: Math.round((gguf.tensorBytes + (share === 1 || onGpu === 0 ? gguf.repackedBytes : 0)) * share),
+  const repacked = onGpu === 0 ? gguf.repackedBytes : 0
+  const base = PROCESS_BASE + tokenizerBytes(gguf) + samplerBytes(gguf, shape)
+  const ram = terms(gguf, shape, 1 - onGpu, { repacked, compute: computeBytes(gguf, shape), base })
+  if (onGpu === 0) return { ram }
+  return { ram, 'gpu:0': terms(gguf, shape, onGpu, { repacked: 0, compute: reservedBytes(gguf, shape), base: 0 }) }
+}
+
+/** Buffers are needed wherever layers lie, however few of them: a quarter at least. */
+function terms(
+  gguf: GgufFacts,
+  shape: LoadShape,
+  share: number,
+  { repacked, compute, base }: { repacked: number; compute: number; base: number },
+): FootprintTerms {
+  return {
+    weights: Math.round(gguf.tensorBytes * share + repacked),
     context: Math.round(contextBytes(gguf, shape) * share),
-    compute: Math.round(computeBytes(gguf, shape) * Math.max(share, 0.25)),
+    compute: Math.round(compute * Math.max(share, 0.25)),
     base,
-  })
-  const ram = terms(1 - onGpu, PROCESS_BASE + tokenizerBytes(gguf))
-  return onGpu === 0 ? { ram } : { ram, 'gpu:0': terms(onGpu, 0) }
+  }
 }

@@ -1,7 +1,7 @@
 import type { GgufFacts } from '../../models/model-facts.ts'
 import type { DeviceOptions } from '../../models/model-spec.ts'
 import type { HostFacts } from '../engine.ts'
-import { computeBytes, contextBytes, type LoadShape } from './footprint.ts'
+import { reservedBytes, contextBytes, type LoadShape } from './footprint.ts'
 
 /** Part of a device's free memory that is left alone: drivers and desktops need it. */
 const USABLE = 0.9
@@ -20,7 +20,7 @@ export function gpuShareOf(
   if (gpu === false || device === undefined) return 0
   if (gpuLayers !== undefined) return Math.min(1, gpuLayers / layersOf(gguf))
   const perLayer = (gguf.tensorBytes + contextBytes(gguf, shape)) / layersOf(gguf)
-  const room = device.available * USABLE - computeBytes(gguf, shape)
+  const room = device.available * USABLE - reservedBytes(gguf, shape)
   const layers = Math.min(layersOf(gguf), Math.max(0, Math.floor(room / Math.max(1, perLayer))))
   return layers / layersOf(gguf)
 }

@@ -177,9 +177,9 @@ describe('the footprint', () => {
     expect(planLoad(locked, facts(), HOST).sharedWeights).toBeUndefined()
   })
 
-  it('attention without its fast form costs scores for every head', () => {
+  it('attention without its fast form costs scores for every head, and a mask of twice the size', () => {
     const slow = ramOf({ engineOptions: { flashAttention: false } }).compute
-    expect(slow - ramOf({}).compute).toBe(256 * 8192 * 9 * 4)
+    expect(slow - ramOf({}).compute).toBe(256 * 8192 * (9 * 4 + 2))
   })
 })
 

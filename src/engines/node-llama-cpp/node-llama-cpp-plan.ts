@@ -39,6 +39,7 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
   requireSane(spec, gguf, shape)
   const threads = threadsOf(spec, host)
   const shared = sharedWeights(spec, facts, gguf, shape, options)
+  const footprint = footprintOf(gguf, shape)
   return {
     engine: 'node-llama-cpp',
     model: spec.id,
@@ -46,7 +47,9 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
     contextSize: shape.contextSize,
     slots: shape.slots,
     threads,
-    footprint: footprintOf(gguf, shape),
+    footprint,
+    // The KV cache is cleared when it is made, so all of it is there at once; what evaluating needs comes with the first long prompt.
+    takenLater: { ram: footprint.ram?.compute ?? 0 },
     ...(shared !== undefined && { sharedWeights: shared }),
     loadBytes: gguf.tensorBytes,
     capabilities: capabilitiesOf(facts, gguf),

@@ -46,6 +46,13 @@ describe('the promise of a plan (R4)', () => {
     expect(promiseOf(plan, { ram: { private: 95, shared: 0 } })).toEqual({ ram: 100 })
   })
 
+  it('is what was measured, and what is taken only at work, where the engine tells how much that is', () => {
+    const telling = { ...plan, takenLater: { ram: 5 } }
+    expect(promiseOf(telling, { ram: { private: 80, shared: 0 } })).toEqual({ ram: 85 })
+    expect(promiseOf(telling, { ram: { private: 98, shared: 0 } })).toEqual({ ram: 100 })
+    expect(promiseOf({ ...plan, takenLater: {} }, { ram: { private: 80, shared: 0 } })).toEqual({ ram: 80 })
+  })
+
   it('leaves out weights that are shared', () => {
     const sharing = poolModelOf({
       id: 'm',

@@ -19,7 +19,7 @@ function estimatedPrivate(plan: LoadPlan, domain: MemoryDomain): number {
 
 /**
  * R4: private bytes an instance of this plan is promised. Where it was measured before, the estimate is corrected: at least what was
- * seen, at most that and the whole context, which may not have been touched yet.
+ * seen, at most that and what is taken only when the copy works.
  */
 export function promiseOf(plan: LoadPlan, learned: MeasuredFootprint | undefined): Charges {
   const promise: Charges = {}
@@ -29,11 +29,14 @@ export function promiseOf(plan: LoadPlan, learned: MeasuredFootprint | undefined
     if (seen === undefined) promise[domain] = estimate
     else {
       const bytes = measuredPrivate(seen, plan.sharedWeights?.domain === domain)
-      const context = plan.footprint[domain]?.context ?? 0
-      promise[domain] = Math.max(bytes, Math.min(estimate, bytes + context))
+      promise[domain] = Math.max(bytes, Math.min(estimate, bytes + takenLater(plan, domain)))
     }
   }
   return promise
+}
+
+function takenLater({ footprint, takenLater: later }: LoadPlan, domain: MemoryDomain): number {
+  return later === undefined ? (footprint[domain]?.context ?? 0) : (later[domain] ?? 0)
 }
 
 /** Shared pages of a plan that names no shared weights have no other place in the ledger. */
