@@ -8,11 +8,54 @@ const source = createJiti(import.meta.url)
 const load = (path) => source.import(join(ROOT, path))
 
 const SHAPES = {
-  '68 MiB f16': { type: 'f16', dimension: 512, layers: 8, heads: 8, keyValueHeads: 8, feedForward: 1536, vocabularySize: 8000 },
-  '40 MiB q4_0, 128,000 tokens': { type: 'q4_0', dimension: 256, layers: 4, heads: 4, keyValueHeads: 1, feedForward: 1024, vocabularySize: 128_000, tokenizer: 'spm' },
-  '88 MiB q4_0': { type: 'q4_0', dimension: 576, layers: 30, heads: 9, keyValueHeads: 3, feedForward: 1536, vocabularySize: 49_152 },
-  '250 MiB q8_0': { type: 'q8_0', dimension: 1024, layers: 16, heads: 16, keyValueHeads: 4, feedForward: 2816, vocabularySize: 32_000, tokenizer: 'spm' },
-  '1 GiB f16': { type: 'f16', dimension: 1536, layers: 13, heads: 12, keyValueHeads: 4, feedForward: 4096, vocabularySize: 64_000, tokenizer: 'spm' },
+  '68 MiB f16': {
+    type: 'f16',
+    dimension: 512,
+    layers: 8,
+    heads: 8,
+    keyValueHeads: 8,
+    feedForward: 1536,
+    vocabularySize: 8000,
+  },
+  '40 MiB q4_0, 128,000 tokens': {
+    type: 'q4_0',
+    dimension: 256,
+    layers: 4,
+    heads: 4,
+    keyValueHeads: 1,
+    feedForward: 1024,
+    vocabularySize: 128_000,
+    tokenizer: 'spm',
+  },
+  '88 MiB q4_0': {
+    type: 'q4_0',
+    dimension: 576,
+    layers: 30,
+    heads: 9,
+    keyValueHeads: 3,
+    feedForward: 1536,
+    vocabularySize: 49_152,
+  },
+  '250 MiB q8_0': {
+    type: 'q8_0',
+    dimension: 1024,
+    layers: 16,
+    heads: 16,
+    keyValueHeads: 4,
+    feedForward: 2816,
+    vocabularySize: 32_000,
+    tokenizer: 'spm',
+  },
+  '1 GiB f16': {
+    type: 'f16',
+    dimension: 1536,
+    layers: 13,
+    heads: 12,
+    keyValueHeads: 4,
+    feedForward: 4096,
+    vocabularySize: 64_000,
+    tokenizer: 'spm',
+  },
 }
 const LOADS = [
   { context: 2048, slots: 1 },
@@ -65,7 +108,9 @@ async function measuredOf(path, plan) {
   const prompt = Array.from({ length: FILL }, (_, index) => 10 + (index % 200))
   const asked = Array.from({ length: plan.slots }, (_, slot) => slot)
   await ask(model, completion(prompt, { maxTokens: 4 }), { slot: 0 })
-  await Promise.all(asked.map(async (slot) => ask(model, completion([10, 11, 12], { maxTokens: 8 }), { slot })))
+  await Promise.all(
+    asked.map(async (slot) => ask(model, completion([10, 11, 12], { maxTokens: 8 }), { slot })),
+  )
   const { ram } = await model.memory()
   await model.unload()
   return ram
@@ -88,8 +133,12 @@ export async function benchEstimate() {
   const { makeTinyModel } = await load('test/models/make-tiny-gguf.ts')
   const { planOf } = await load('test/node-llama-cpp/fixtures.ts')
   const folder = mkdtempSync(join(tmpdir(), 'modelyard-estimate-'))
-  console.log('MiB, estimate / real (error). Weights, KV and reserved are compared with the log, touched with the process’s mappings.')
-  console.log('| model | context × slots | weights | KV | compute, touched | compute, reserved | whole, first load | whole, second load |')
+  console.log(
+    'MiB, estimate / real (error). Weights, KV and reserved are compared with the log, touched with the process’s mappings.',
+  )
+  console.log(
+    '| model | context × slots | weights | KV | compute, touched | compute, reserved | whole, first load | whole, second load |',
+  )
   console.log('| --- | --- | --- | --- | --- | --- | --- | --- |')
   try {
     for (const [name, shape] of Object.entries(SHAPES)) {
@@ -98,7 +147,12 @@ export async function benchEstimate() {
       for (const changes of LOADS) {
         const plan = await planOf(path, changes)
         const type = changes.engineOptions?.kvCacheType ?? 'f16'
-        const cells = [name, `${changes.context} × ${changes.slots} ${type}`, ...(await termsOf(path, plan)), ...(await wholeOf(path, plan))]
+        const cells = [
+          name,
+          `${changes.context} × ${changes.slots} ${type}`,
+          ...(await termsOf(path, plan)),
+          ...(await wholeOf(path, plan)),
+        ]
         console.log(`| ${cells.join(' | ')} |`)
       }
     }

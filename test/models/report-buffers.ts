@@ -21,7 +21,15 @@ export interface BufferReport {
 /** Loads the model in a process of its own, fills one slot with so many tokens, and reads the log and the mappings. */
 export async function reportBuffers(path: string, shape: LoadShape, fill: number): Promise<BufferReport> {
   const { contextSize, slots, batchSize, kvCacheType } = shape
-  const question = { model: path, engines: ENGINES_DIRECTORY, contextSize, slots, batchSize, kvCacheType, fill }
+  const question = {
+    model: path,
+    engines: ENGINES_DIRECTORY,
+    contextSize,
+    slots,
+    batchSize,
+    kvCacheType,
+    fill,
+  }
   const { stdout } = await run(process.execPath, [PROGRAM, JSON.stringify(question)], {
     env: { ...process.env, MALLOC_MMAP_THRESHOLD_: String(1024 ** 2) },
     maxBuffer: 1024 ** 2,

@@ -38,7 +38,8 @@ export class SeededNumbers {
 
   /** A tensor's values, made when it is written. */
   tensor(length: number, deviation: number): () => Float32Array {
-    return () => Float32Array.from({ length: Math.min(length, this.#longest) }, () => this.gauss() * deviation)
+    return () =>
+      Float32Array.from({ length: Math.min(length, this.#longest) }, () => this.gauss() * deviation)
   }
 }
 

@@ -7,9 +7,15 @@ import { pathToFileURL } from 'node:url'
 // to a MiB, so that each buffer has a mapping of its own.
 // Argument: JSON of {model, engines, contextSize, slots, batchSize, kvCacheType, fill}.
 
-const { model: modelPath, engines, contextSize, slots, batchSize, kvCacheType, fill } = JSON.parse(
-  process.argv[2],
-)
+const {
+  model: modelPath,
+  engines,
+  contextSize,
+  slots,
+  batchSize,
+  kvCacheType,
+  fill,
+} = JSON.parse(process.argv[2])
 const { getLlama } = await import(
   pathToFileURL(join(engines, 'node-llama-cpp/node_modules/node-llama-cpp/dist/index.js')).href
 )
@@ -20,7 +26,8 @@ const llama = await getLlama({
   progressLogs: false,
   maxThreads: 1,
   logLevel: 'debug',
-  logger: (_level, message) => logged.push(...message.split('\n').filter((line) => line.includes('buffer size'))),
+  logger: (_level, message) =>
+    logged.push(...message.split('\n').filter((line) => line.includes('buffer size'))),
 })
 
 /** All mappings of this process: their size, the touched part of it, in bytes, and their name. */

@@ -99,7 +99,10 @@ export function footprintOf(gguf: GgufFacts, shape: LoadShape): Footprint {
   const base = PROCESS_BASE + tokenizerBytes(gguf) + samplerBytes(gguf, shape)
   const ram = terms(gguf, shape, 1 - onGpu, { repacked, compute: computeBytes(gguf, shape), base })
   if (onGpu === 0) return { ram }
-  return { ram, 'gpu:0': terms(gguf, shape, onGpu, { repacked: 0, compute: reservedBytes(gguf, shape), base: 0 }) }
+  return {
+    ram,
+    'gpu:0': terms(gguf, shape, onGpu, { repacked: 0, compute: reservedBytes(gguf, shape), base: 0 }),
+  }
 }
 
 /** Buffers are needed wherever layers lie, however few of them: a quarter at least. */
