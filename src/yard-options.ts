@@ -14,6 +14,8 @@ export interface YardOptions extends ConfigurationInput {
   configuration?: YardConfiguration
   /** Engines besides the built-in ones, by their `name`. They run in this process. */
   engines?: readonly Engine[]
+  /** File to record a trace into, for `modelyard simulate`; replaces what is there. Nothing of what people write is in it. Default: none. */
+  recordTrace?: string
   /** What happens to a run whose reader is more than `capacity` characters behind. Default: it pauses past 4 million. */
   slowReader?: { capacity?: number; rule?: SlowReaderRule }
 }

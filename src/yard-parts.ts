@@ -19,10 +19,12 @@ import type { ModelSpec } from './models/model-spec.ts'
 import { RecipeBook } from './models/recipe-book.ts'
 import { ModelRegistry } from './models/registry.ts'
 import { Pool } from './pool/pool.ts'
+import { TraceRecorder } from './pool/trace-recorder.ts'
 import { CrashRecord } from './runs/crash-record.ts'
 import { ModelPreparer } from './runs/model-preparer.ts'
 import type { RunSurroundings } from './runs/run-task.ts'
 import { openStore, type Store } from './store/open-store.ts'
+import { TraceFile } from './trace-file.ts'
 import { openHome, type OpenedHome } from './yard-home.ts'
 import type { YardOptions } from './yard-options.ts'
 import type { StateSources } from './yard-state.ts'
@@ -71,6 +73,7 @@ function configurationOf({
   home,
   engines = [],
   slowReader,
+  recordTrace,
   ...input
 }: YardOptions): YardConfiguration {
   if (configuration !== undefined) return configuration
@@ -101,6 +104,7 @@ async function wire(
   { clock, bus, earlyWarnings }: Pick<YardParts, 'clock' | 'bus' | 'earlyWarnings'>,
 ): Promise<YardParts> {
   const { directories } = configuration
+  const trace = openTrace(options, bus)
   const artifacts = new ArtifactStore({
     folder: directories.models,
     clock,
@@ -138,6 +142,7 @@ async function wire(
     bus,
     load: (plan, loadOptions) => engines.load(plan, loadOptions),
     measurements: store.measurements,
+    ...(trace !== undefined && { recorder: new TraceRecorder(trace.write) }),
   })
   const inspector = new ModelInspector()
   const preparer = new ModelPreparer({
@@ -180,12 +185,18 @@ async function wire(
     },
     close: async () => {
       await engines.close()
+      trace?.close()
       stopFollowing()
       store.close()
       opened.claim.release()
       if (opened.temporary !== undefined) await rm(opened.temporary, { recursive: true, force: true })
     },
   }
+}
+
+function openTrace({ recordTrace }: YardOptions, bus: EventBus): TraceFile | undefined {
+  if (recordTrace === undefined) return undefined
+  return new TraceFile(recordTrace, (message) => bus.emit('warning-raised', { code: 'trace_ended', message }))
 }
 
 async function fetchArtifact(

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import { parseMaxTokens, parsePort, parseSeed, parseTemperature, parseTopP } from './option-values.ts'
 
@@ -10,6 +10,7 @@ export function addCommands(root: Command, context: CommandContext, perform: Per
   addTalking(root, context, perform)
   addModelStore(root, context, perform)
   addMemory(root, context, perform)
+  addSimulation(root, context, perform)
   addMachine(root, context, perform)
 }
 
@@ -48,6 +49,7 @@ function addServe(root: Command, context: CommandContext, perform: Perform): voi
     .option('-p, --port <NUMBER>', 'port; 0 picks a free one (default: 11435)', parsePort)
     .option('--host <ADDRESS>', 'address to listen on (default: 127.0.0.1)')
     .option('--default-model <NAME>', 'served when nothing else is named or configured', 'smollm2')
+    .option('--record-trace <FILE>', 'record what is asked for (no text of anybody), for simulate')
     .addHelpText(
       'after',
       examples('serve', 'serve ./my-model.gguf --port 8080', 'serve --config ./modelyard.yaml'),
@@ -143,6 +145,32 @@ function addMemory(root: Command, context: CommandContext, perform: Perform): vo
     .addHelpText('after', examples('plan smollm2', 'plan smollm2 --json'))
     .action((model, options) =>
       perform(import('./commands/plan.ts').then(({ plan }) => plan(context, model, options))),
+    )
+}
+
+function addSimulation(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(root.command('simulate'))
+    .argument('<TRACE>', 'file of JSON lines, recorded by serve --record-trace or written by hand')
+    .description('play a day of requests through the policy with a simulated clock')
+    .option('--config <FILE>', 'configuration to play it under (default: the limits in the trace)')
+    .option('--compare <FILE>', 'another configuration, side by side')
+    .addOption(
+      new Option('--policy <NAME...>', 'other policies, side by side').choices([
+        'lru',
+        'lru-without-patience',
+        'arrival-order',
+      ]),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'simulate day.jsonl',
+        'simulate day.jsonl --config modelyard.yaml --compare more-memory.yaml',
+        'simulate day.jsonl --policy lru arrival-order',
+      ),
+    )
+    .action((trace, options) =>
+      perform(import('./commands/simulate.ts').then(({ simulate }) => simulate(context, trace, options))),
     )
 }
 

@@ -35,6 +35,7 @@ const COMMANDS = [
   'load',
   'unload',
   'plan',
+  'simulate',
   'doctor',
   'engines list',
   'engines install',

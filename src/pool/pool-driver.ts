@@ -10,6 +10,7 @@ import type { CommandOf, PoolCommand, PoolEvent, PoolFact } from './policy/messa
 import { emptyState, type PoolState } from './policy/state.ts'
 import { StateWatch } from './state-watch.ts'
 import { TicketDesk } from './ticket-desk.ts'
+import type { TraceRecorder } from './trace-recorder.ts'
 
 export interface PoolOptions {
   clock: Clock
@@ -20,6 +21,8 @@ export interface PoolOptions {
   load: (plan: LoadPlan, options: LoadOptions) => Promise<LoadedModel>
   /** Absent: nothing is remembered from one pool to the next. */
   measurements?: MeasurementStore
+  /** Writes a trace of all that is asked for. */
+  recorder?: TraceRecorder
 }
 
 /** Milliseconds: beyond this a timer of Node rings at once. */
@@ -43,6 +46,7 @@ export class PoolDriver {
     this.#options = options
     this.#state = emptyState(options.limits)
     this.watch = new StateWatch(options.clock)
+    options.recorder?.begin(options.limits, this.readHost())
     const dispatch = (fact: PoolFact): void => this.dispatch(fact)
     this.desk = new TicketDesk(dispatch, (instance) => this.#live.get(instance)?.measureSometimes())
   }
@@ -78,8 +82,11 @@ export class PoolDriver {
   }
 
   #decide(event: PoolEvent): void {
-    const { state, commands } = decide(this.#state, event)
+    const before = this.#state
+    const decision = decide(before, event)
+    const { state, commands } = decision
     this.#state = state
+    this.#options.recorder?.observe(before, event, decision)
     for (const command of commands) this.#perform(command)
   }
 

@@ -15,6 +15,7 @@ export interface ServeOptions extends YardOptionsOfCommand {
   port?: number
   host?: string
   defaultModel: string
+  recordTrace?: string
 }
 
 /** `modelyard serve [MODEL…]`: serves until SIGINT or SIGTERM, which end it cleanly in whatever it is doing. */
@@ -38,7 +39,10 @@ async function serveUntilInterrupted(
   await requireEnginesOf(context, configuration, configured, options)
   await fetchNamedModels(context, configuration, [...idOf.values()])
   await warnWhenOpen(context, configuration)
-  await using yard = await createYard({ configuration })
+  await using yard = await createYard({
+    configuration,
+    ...(options.recordTrace !== undefined && { recordTrace: options.recordTrace }),
+  })
   for (const id of idOf.values()) await yard.findModel(id)
   const found = yard.state().models.map(({ id }) => id)
   await requireEnginesOf(context, configuration, found, options)

@@ -1,4 +1,7 @@
+import { decide, type Decision } from '../policy/decide.ts'
+import type { PoolEvent } from '../policy/messages.ts'
 import { RULES } from '../policy/rules.ts'
+import type { PoolState } from '../policy/state.ts'
 import type { Rules } from '../policy/step.ts'
 
 export type ComparisonPolicy = 'lru' | 'lru-without-patience' | 'arrival-order'
@@ -14,7 +17,7 @@ const withoutPatience: Partial<Rules> = {
 }
 
 /** What the policy is compared with: the same machinery with other rules in places. For simulations only. */
-export const COMPARISON_POLICIES: Readonly<Record<ComparisonPolicy, Partial<Rules>>> = {
+const COMPARISON_POLICIES: Readonly<Record<ComparisonPolicy, Partial<Rules>>> = {
   /** Victims by order of use; all else as it is. */
   lru: leastRecentlyUsed,
   /** The same, and whoever needs a swap gets it as soon as the victim is idle. */
@@ -27,4 +30,9 @@ export const COMPARISON_POLICIES: Readonly<Record<ComparisonPolicy, Partial<Rule
     turnEndsAt: ({ readyAt = Number.POSITIVE_INFINITY }) => readyAt,
     safeUntil: ({ readyAt = Number.POSITIVE_INFINITY }) => readyAt,
   },
+}
+
+export function comparisonPolicy(name: ComparisonPolicy): (state: PoolState, event: PoolEvent) => Decision {
+  const rules = { ...RULES, ...COMPARISON_POLICIES[name] }
+  return (state, event) => decide(state, event, rules)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { withRules, type Decide } from '../policy/faulty-policy.ts'
-import { COMPARISON_POLICIES, type ComparisonPolicy } from './comparison-policies.ts'
+import { comparisonPolicy, type ComparisonPolicy } from './comparison-policies.ts'
 import { BUSY, burst, CALM, eightUsers, MODEL_SETS, twoAgents } from './sample-traces.ts'
 import { simulate, type Trace } from './simulate.ts'
 import type { SimulationReport } from './simulation-report.ts'
@@ -11,7 +11,7 @@ const SEEDS = [1, 2, 3, 4]
 const HABITS = { calm: CALM, busy: BUSY }
 
 const by = (trace: Trace, policy: ComparisonPolicy): SimulationReport =>
-  simulate(trace, { decide: withRules(COMPARISON_POLICIES[policy]) })
+  simulate(trace, { decide: comparisonPolicy(policy) })
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, number) => all + number, 0)
 

@@ -1,4 +1,5 @@
-import type { PoolLimits, Priority } from '../limits.ts'
+import type { Priority } from '../limits.ts'
+import { defaultLimits } from './default-limits.ts'
 import { randomNumbers } from './random.ts'
 import type { SimulatedModel } from './simulated-model.ts'
 import type { Trace, TraceRequest } from './simulate.ts'
@@ -6,27 +7,6 @@ import type { Trace, TraceRequest } from './simulate.ts'
 const GIB = 1024 ** 3
 const SECOND = 1000
 const MINUTE = 60 * SECOND
-
-/** The limits of a machine with so much memory for models, as they are by default. */
-function limitsFor(budget: number): PoolLimits {
-  return {
-    memory: { ram: { budget, absolute: budget } },
-    headroom: 0,
-    memoryGrace: 2 * SECOND,
-    maxLargeModels: 3,
-    smallModel: GIB,
-    concurrency: 64,
-    queue: 512,
-    queuePerModel: 128,
-    threads: 64,
-    swapPatience: 5 * SECOND,
-    drainTimeout: 2 * MINUTE,
-    minimumResidency: 2 * SECOND,
-    backoff: { first: SECOND, most: 5 * MINUTE },
-    loadDeadline: { base: MINUTE, perGiB: MINUTE },
-    pressureInterval: 0,
-  }
-}
 
 function model(id: string, gib: number, loadSeconds: number): SimulatedModel {
   const ram = { weights: gib * GIB, context: 0, compute: 0, base: 0 }
@@ -43,7 +23,7 @@ export function twoAgents(rounds = 200): Trace {
     return { at: agent * 100, model: conversation, hold: 600, conversation, turn, think: 150 }
   })
   const models = [model('a', 6, 4), model('b', 6, 4)]
-  return { limits: limitsFor(8 * GIB), host: { ram: 16 * GIB }, models, requests }
+  return { limits: defaultLimits({ ram: 8 * GIB }), host: { ram: 16 * GIB }, models, requests }
 }
 
 /** Sets of five models that do not fit together, and the gibibytes there are for them. */
@@ -102,7 +82,7 @@ export function eightUsers(
       at += between(...pause) * MINUTE
     }
   }
-  return { limits: limitsFor(budget * GIB), host: { ram: 2 * budget * GIB }, models, requests }
+  return { limits: defaultLimits({ ram: budget * GIB }), host: { ram: 2 * budget * GIB }, models, requests }
 }
 
 /** Two hundred requests within two seconds, over five models, of all classes. */
@@ -115,5 +95,5 @@ export function burst(seed: number): Trace {
     const priority = classes[index % classes.length] as Priority
     return { at: index * 10, model: id, hold: 500 + random() * 2000, priority }
   })
-  return { limits: limitsFor(budget * GIB), host: { ram: 2 * budget * GIB }, models, requests }
+  return { limits: defaultLimits({ ram: budget * GIB }), host: { ram: 2 * budget * GIB }, models, requests }
 }

@@ -22,6 +22,8 @@ export interface TraceRequest {
   turn?: number
   /** It comes this long after the request of its conversation before it was answered, and not before `at`: an agent waits for its answers. */
   think?: number
+  /** It leaves when it has waited so long. */
+  timeout?: number
 }
 
 /** What the policy is to be tried on. */
@@ -100,7 +102,13 @@ function follow(world: World, line: Line, index: number, onEnd: (visitor: Visito
   world.after(Math.max(request.at, earliest) - world.now, () => world.request({ ...visit, onEnd: ended }))
 }
 
-function visitOf({ model, hold, priority, conversation, turn = 0 }: TraceRequest): VisitRequest {
+function visitOf({ model, hold, priority, timeout, conversation, turn = 0 }: TraceRequest): VisitRequest {
   const chain = conversation === undefined ? [] : requestChain(model, conversation, turn)
-  return { model, hold, chain, ...(priority === undefined ? {} : { priority }) }
+  return {
+    model,
+    hold,
+    chain,
+    ...(priority === undefined ? {} : { priority }),
+    ...(timeout === undefined ? {} : { timeout }),
+  }
 }

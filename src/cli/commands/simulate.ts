@@ -1,0 +1,68 @@
+import { open } from 'node:fs/promises'
+import { ModelyardError } from '../../base/errors.ts'
+import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import { comparisonPolicy, type ComparisonPolicy } from '../../pool/simulation/comparison-policies.ts'
+import { readTrace } from '../../pool/simulation/read-trace.ts'
+import { simulate as play, type SimulationOptions, type Trace } from '../../pool/simulation/simulate.ts'
+import { commandConfiguration } from '../command-configuration.ts'
+import type { CommandContext, CommandResult } from '../command-context.ts'
+import { EXIT } from '../exit-codes.ts'
+import { renderSimulations, type NamedReport } from '../render/simulations.ts'
+import { withConfiguration } from '../trace-configuration.ts'
+
+export interface SimulateOptions {
+  config?: string
+  /** Another configuration, side by side. */
+  compare?: string
+  /** Other policies, side by side. */
+  policy?: readonly ComparisonPolicy[]
+  json?: boolean
+}
+
+/** `modelyard simulate TRACE`: what the policy makes of a day, in no time. Exit code 1 when more was in memory than may be. */
+export async function simulate(
+  context: CommandContext,
+  file: string,
+  { config, compare, policy = [], json }: SimulateOptions,
+): CommandResult {
+  const recorded = readTrace(await linesOf(file), file)
+  const trace = config === undefined ? recorded : await configured(context, recorded, config)
+  const reports = [run(context, config ?? 'as recorded', trace)]
+  if (compare !== undefined) reports.push(run(context, compare, await configured(context, recorded, compare)))
+  for (const name of policy) reports.push(run(context, name, trace, { decide: comparisonPolicy(name) }))
+  if (json === true) await context.out.json({ trace: file, simulations: reports })
+  else await context.out.line(renderSimulations(reports))
+  return reports.some(({ overBudget }) => overBudget > 0) ? EXIT.failure : EXIT.ok
+}
+
+function run(
+  { clock }: CommandContext,
+  name: string,
+  trace: Trace,
+  options: SimulationOptions = {},
+): NamedReport {
+  const before = clock.now()
+  const report = play(trace, options)
+  const took = Math.max(1, clock.now() - before)
+  return { name, eventsPerSecond: Math.round((report.events * 1000) / took), ...report }
+}
+
+async function configured(context: CommandContext, trace: Trace, config: string): Promise<Trace> {
+  const { configuration }: { configuration: YardConfiguration } = await commandConfiguration(context, {
+    config,
+  })
+  return withConfiguration(trace, configuration)
+}
+
+async function linesOf(file: string): Promise<string[]> {
+  const lines: string[] = []
+  try {
+    await using handle = await open(file)
+    for await (const line of handle.readLines()) lines.push(line)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such file' : message
+    throw new ModelyardError('invalid_request', `Cannot read the trace ${file}: ${why}.`, { cause: error })
+  }
+  return lines
+}

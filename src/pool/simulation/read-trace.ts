@@ -1,0 +1,106 @@
+import { ModelyardError } from '../../base/errors.ts'
+import { problemText, type ReadContext, type Shape } from '../../base/shape.ts'
+import type { PoolLimits } from '../limits.ts'
+import { domainsOf } from '../policy/budget.ts'
+import type { Charges } from '../policy/state.ts'
+import { defaultLimits } from './default-limits.ts'
+import type { SimulatedModel } from './simulated-model.ts'
+import type { Trace, TraceRequest } from './simulate.ts'
+import { headerLine, modelLine, requestLine, type HeaderLine, type ModelLine } from './trace-lines.ts'
+
+/** The trace in these lines of JSON; see `trace-lines.ts`. @throws ModelyardError `invalid_request` naming the line */
+export function readTrace(lines: Iterable<string>, name: string): Trace {
+  const reader = new TraceReader(name)
+  for (const line of lines) reader.read(line)
+  return reader.trace()
+}
+
+class TraceReader {
+  readonly #name: string
+  #line = 0
+  #header: HeaderLine | undefined
+  readonly #models = new Map<string, SimulatedModel>()
+  readonly #requests: TraceRequest[] = []
+  /** The line that first asked for each model. */
+  readonly #asked = new Map<string, number>()
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  read(line: string): void {
+    this.#line++
+    if (line.trim() === '') return
+    const value = this.#parse(line)
+    if (this.#header === undefined) this.#header = this.#shaped(headerLine, value)
+    else if ('model' in value && typeof value.model === 'object') this.#readModel(value)
+    else this.#readRequest(value)
+  }
+
+  #parse(line: string): { model?: unknown } {
+    try {
+      const value: unknown = JSON.parse(line)
+      if (typeof value === 'object' && value !== null) return value
+    } catch {
+      // Said below: the parser's own words would repeat a part of the line.
+    }
+    throw this.#wrong('is not a JSON object')
+  }
+
+  #shaped<Value>(shape: Shape<Value>, value: unknown): Value {
+    const context: ReadContext = { directory: '', problems: [] }
+    const read = shape.read(value, [], context)
+    const [problem] = context.problems
+    if (problem !== undefined || read === undefined) {
+      throw this.#wrong(problem === undefined ? 'is wrong' : problemText(problem))
+    }
+    return read
+  }
+
+  /** Later descriptions of a model take the place of earlier ones. */
+  #readModel(value: unknown): void {
+    const { model } = this.#shaped(modelLine, value)
+    if (model?.id !== undefined) this.#models.set(model.id, simulatedModel(model.id, model))
+  }
+
+  #readRequest(value: unknown): void {
+    const request = this.#shaped(requestLine, value) as TraceRequest
+    this.#requests.push(request)
+    if (!this.#asked.has(request.model)) this.#asked.set(request.model, this.#line)
+  }
+
+  #wrong(what: string, line = this.#line): ModelyardError {
+    const remedy =
+      line === 1 ? ' The first line must be like {"modelyardTrace":1,"memory":{"ram":"24 GiB"}}.' : ''
+    return new ModelyardError('invalid_request', `${this.#name}, line ${line}: ${what}.${remedy}`)
+  }
+
+  trace(): Trace {
+    if (this.#header === undefined) throw this.#wrong('the trace is empty', 1)
+    for (const [model, line] of this.#asked) {
+      if (!this.#models.has(model)) throw this.#wrong(`no line describes the model "${model}"`, line)
+    }
+    const limits = limitsOf(this.#header)
+    const host = { ...twice(limits), ...this.#header.host }
+    return { limits, host, models: [...this.#models.values()], requests: this.#requests }
+  }
+}
+
+function limitsOf({ modelyardTrace: _, memory = {}, host: __, ...others }: HeaderLine): PoolLimits {
+  return { ...defaultLimits(memory), ...others }
+}
+
+function twice({ memory }: PoolLimits): Charges {
+  const host: Charges = {}
+  for (const domain of domainsOf(memory)) host[domain] = 2 * (memory[domain]?.budget ?? 0)
+  return host
+}
+
+function simulatedModel(id: string, { bytes = 0, ...others }: ModelLine): SimulatedModel {
+  const byDomain: Charges = typeof bytes === 'number' ? { ram: bytes } : bytes
+  const footprint: SimulatedModel['footprint'] = {}
+  for (const domain of domainsOf(byDomain)) {
+    footprint[domain] = { weights: byDomain[domain] ?? 0, context: 0, compute: 0, base: 0 }
+  }
+  return { loadTime: 5000, ...others, id, footprint }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { eightUsers, CALM, twoAgents } from './simulation/sample-traces.ts'
+import { readTrace } from './simulation/read-trace.ts'
+import { requestChain } from './simulation/conversations.ts'
+import { newWorld, sized } from './simulation/scenario.ts'
+import { simulate, type Trace } from './simulation/simulate.ts'
+import type { World } from './simulation/world.ts'
+import { TraceRecorder } from './trace-recorder.ts'
+
+/** Plays a trace under a recorder and reads what it wrote. */
+function recorded(trace: Trace): { again: Trace; lines: string[] } {
+  const lines: string[] = []
+  const recorder = new TraceRecorder((line) => lines.push(line))
+  const source = 'a test'
+  recorder.begin(trace.limits, { ram: { total: trace.host.ram ?? 0, available: 0, source } })
+  simulate(trace, { observe: ({ before, event, decision }) => recorder.observe(before, event, decision) })
+  return { again: readTrace(lines, 'recorded'), lines }
+}
+
+function recordedWorld(): { world: World; lines: string[] } {
+  const lines: string[] = []
+  const recorder = new TraceRecorder((line) => lines.push(line))
+  const world = newWorld({
+    observe: ({ before, event, decision }) => recorder.observe(before, event, decision),
+  })
+  recorder.begin(world.state.limits, {})
+  return { world, lines }
+}
+
+describe('a recorded trace', () => {
+  it.each([
+    ['two agents', twoAgents(30)],
+    ['eight users', eightUsers('slowDisk', CALM, 1, 4)],
+  ])('plays like the day it was recorded on (%s)', (_day, trace) => {
+    const before = simulate(trace)
+    const after = simulate(recorded(trace).again)
+    expect(after).toMatchObject({ served: before.served, refused: {}, overBudget: 0 })
+    expect(Math.abs(after.loads - before.loads)).toBeLessThanOrEqual(Math.ceil(before.loads / 10))
+    expect(after.reuse).toBeCloseTo(before.reuse, 1)
+  })
+
+  it('holds numbers for conversations and no hash of what anybody wrote', () => {
+    const { world, lines } = recordedWorld()
+    world.declare(sized('m', 40))
+    world.request({ model: 'm', chain: requestChain('system-hash', 'secret-hash', 0), hold: 10 })
+    world.run(5000)
+    world.request({ model: 'm', chain: requestChain('system-hash', 'secret-hash', 1), hold: 10 })
+    world.run(10_000)
+    expect(lines.join('\n')).not.toMatch(/secret|system-hash/)
+    expect(lines.slice(-2).map((line) => JSON.parse(line) as unknown)).toEqual([
+      { at: 0, model: 'm', hold: 10, conversation: 'c1', turn: 0 },
+      { at: 5000, model: 'm', hold: 10, conversation: 'c1', turn: 1, think: 4880 },
+    ])
+  })
+
+  it('describes a model anew when more is known of it: what it takes, and how long it loads', () => {
+    const { world, lines } = recordedWorld()
+    world.declare(sized('m', 40, { loadTime: 700, reality: 1.2 }))
+    world.request({ model: 'm', hold: 10 })
+    world.run(5000)
+    const models = lines.filter((line) => line.includes('"bytes"')).map((line) => JSON.parse(line) as unknown)
+    expect(models).toMatchObject([
+      { model: { id: 'm', bytes: { ram: 40 } } },
+      { model: { id: 'm', bytes: { ram: 48 }, loadTime: 710 } },
+    ])
+  })
+
+  it('has those who left or were refused, and how long they waited', () => {
+    const { world, lines } = recordedWorld()
+    for (const id of ['m', 'huge']) world.declare(sized(id, id === 'm' ? 40 : 400))
+    world.request({ model: 'm', hold: 3000 })
+    const leaving = world.request({ model: 'm', hold: 10, priority: 'background' })
+    world.request({ model: 'huge' })
+    world.run(500)
+    world.abort(leaving)
+    world.unload('m', true)
+    const requests = lines
+      .filter((line) => line.startsWith('{"at"'))
+      .map((line) => JSON.parse(line) as unknown)
+    expect(requests).toEqual([
+      { at: 0, model: 'huge', hold: 0, timeout: 0 },
+      { at: 0, model: 'm', hold: 0, timeout: 500, priority: 'background' },
+      { at: 0, model: 'm', hold: 390 },
+    ])
+  })
+})
