@@ -103,6 +103,10 @@ export class Yard implements YardPort, AsyncDisposable {
     return collectVectors(this.startRun(embeddingRun(request)))
   }
 
+  waitOf(ticket: string): { place: number; reason: string } | undefined {
+    return this.#parts.pool.waitOf(ticket)
+  }
+
   startRun(request: RunRequest): Run {
     const { runTimeout } = this.configuration.limits
     const task = this.#taskFor(request.model, request.task)

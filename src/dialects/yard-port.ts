@@ -96,6 +96,8 @@ export interface YardPort {
   findModel(name: string): Promise<ModelListing>
   /** Never throws: what is wrong with the request comes out of `run.parts`. */
   startRun(request: RunRequest): Run
+  /** The place of a run's ticket in the queue, 1 being the next, and what it waits for. Undefined when it waits no more. */
+  waitOf?(ticket: string): { place: number; reason: string } | undefined
   countTokens(model: string, task: Task, signal?: AbortSignal): Promise<number>
   /** A load without a run. */
   loadModel(model: string, options?: { keepAlive?: number; signal?: AbortSignal }): Promise<void>

@@ -17,6 +17,8 @@ export interface AcquireRequest {
   timeout?: number
   /** The lease of the run that asks: a custom engine that uses other models. It goes before all others and takes no place of its own (P14). */
   within?: Lease
+  /** Told the ticket at once: under it the pool's `waitOf` says what is waited for. */
+  onTicket?: (ticket: string) => void
   /** Overrides the model's keepAlive from this lease's release on, in milliseconds. */
   keepAlive?: number
 }

@@ -10,7 +10,7 @@ import { PoolDriver, type PoolOptions } from './pool-driver.ts'
 import type { PoolModel } from './pool-model.ts'
 import type { PoolStatus } from './pool-status.ts'
 import { readiness } from './readiness.ts'
-import { statusOf } from './status.ts'
+import { queueStatus, statusOf } from './status.ts'
 
 export type { PoolOptions } from './pool-driver.ts'
 
@@ -55,8 +55,16 @@ export class Pool implements AsyncDisposable {
    *   `insufficient_memory`, `model_load_failed` and the engine's own, `shutting_down`
    */
   acquire(request: AcquireRequest): Promise<Lease> {
-    const { timeout, signal } = request
-    return this.#driver.desk.wait<Lease>(this.#ticketFor(request, { timeout }), signal)
+    const { timeout, signal, onTicket } = request
+    const ticket = this.#ticketFor(request, { timeout })
+    onTicket?.(ticket.id)
+    return this.#driver.desk.wait<Lease>(ticket, signal)
+  }
+
+  /** What a ticket that waits is waiting for, and its place among those of its model, 1 being the next; undefined when it waits no more. */
+  waitOf(ticket: string): { place: number; reason: string } | undefined {
+    const waiting = queueStatus(this.#driver.state, this.#driver.now()).find(({ id }) => id === ticket)
+    return waiting === undefined ? undefined : { place: waiting.position + 1, reason: waiting.reason }
   }
 
   /** A lease if one is to be had at this moment without passing anybody; never waits, never loads. */

@@ -78,7 +78,8 @@ function expiresIn(state: PoolState, instance: Instance, at: number): number | n
 }
 
 /** All who wait, in the order in which they are looked at. */
-function queueStatus(state: PoolState, at: number): TicketStatus[] {
+/** Who waits, in the order in which they are served. */
+export function queueStatus(state: PoolState, at: number): TicketStatus[] {
   const step = newStep(state, at, RULES)
   const tickets = state.queues.flatMap((queue) => queue.tickets)
   const seen = new Map<string, number>()

@@ -189,6 +189,9 @@ class RunningTask {
       model: this.#info.model,
       fingerprint,
       signal: this.#controller.signal,
+      onTicket: (ticket) => {
+        this.#info.ticket = ticket
+      },
       ...(priority === undefined ? {} : { priority }),
       ...(keepAlive === undefined ? {} : { keepAlive }),
     }

@@ -22,6 +22,8 @@ export interface RunInfo {
   id: string
   /** Id of the model that answers. */
   model: string
+  /** While it waits for its slot, and after. */
+  ticket?: string
   instance?: string
   slot?: number
   queueMs: number

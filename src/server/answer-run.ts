@@ -25,6 +25,7 @@ export async function answerRun(exchange: Exchange, action: RunAction, context: 
     await action.prepare?.(context.port, exchange.signal)
     for (const [index, task] of action.tasks.entries()) {
       const run = startRun(exchange, action, task, context)
+      writer.explain(() => waitText(context.port, run))
       const result = await forward(exchange, run, action, index, writer, progress)
       writer.write(encoder.end(result, index, run.info))
     }
@@ -38,6 +39,14 @@ export async function answerRun(exchange: Exchange, action: RunAction, context: 
     const known = exchange.noteError(error)
     writer.end(encoder.fail(known, exchange.statusOf(known)))
   }
+}
+
+/** Its place in the queue and what it waits for; nothing of what was asked. */
+function waitText(port: YardPort, { info: { model, ticket } }: Run): string | undefined {
+  const wait = ticket === undefined ? undefined : port.waitOf?.(ticket)
+  return wait === undefined
+    ? undefined
+    : `number ${wait.place} of those who wait for "${model}": ${wait.reason}`
 }
 
 /** An error about a feature names the field that asked for it. */

@@ -21,11 +21,17 @@ export class AnswerWriter {
   #silent = true
   #ended = false
   #info: RunInfo | undefined
+  #waiting: () => string | undefined = () => undefined
 
   constructor(exchange: Exchange, encoder: RunEncoder, clock: Clock, silence: number) {
     this.#exchange = exchange
     this.#encoder = encoder
     if (encoder.heartbeat !== undefined) this.#beatAfter(clock, silence, encoder.heartbeat)
+  }
+
+  /** What a silent stream waits for, told with each heartbeat of a stream that has comments. */
+  explain(waiting: () => string | undefined): void {
+    this.#waiting = waiting
   }
 
   /** Facts for the headers, known when the first part has come. */
@@ -108,11 +114,17 @@ export class AnswerWriter {
     }
   }
 
+  /** Server-sent events have comments, which no client takes for a part of the answer. */
+  #comment(): string {
+    const waiting = this.#encoder.contentType.startsWith('text/event-stream') ? this.#waiting() : undefined
+    return waiting === undefined ? '' : `: ${waiting}\n`
+  }
+
   #beatAfter(clock: Clock, silence: number, beat: string): void {
     this.#heartbeat = clock.setTimer(silence, () => {
       if (this.#ended) return
       if (this.#silent && !this.#blocked) {
-        this.#pending += beat
+        this.#pending += this.#comment() + beat
         this.#flush()
       }
       this.#silent = true

@@ -36,7 +36,7 @@ export function queueFull(
   place: number,
   retryAfter: number,
 ): SerializedError {
-  const message = `${queued} requests wait already for "${model}" (at most ${limit} may). Try again in ${formatDuration(retryAfter)}.`
+  const message = `${queued} requests wait already for "${model}" (at most ${limit} may); this one would be number ${queued + 1}. Try again in ${formatDuration(retryAfter)}.`
   return refusal('queue_full', message, { model, queued, limit, place }, retryAfter)
 }
 
