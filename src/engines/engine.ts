@@ -87,8 +87,18 @@ export interface LoadPlan {
   /** Weights in bytes: what the load deadline scales with (M10). */
   loadBytes: number
   capabilities: EngineCapabilities
+  /**
+   * Other models of the yard, by id or alias, that a run of this one asks for. Memory and places are planned together, so that nesting
+   * never ends in a deadlock; what can never fit together is refused at once (P14).
+   */
+  uses?: readonly string[]
   spec: ModelSpec
   facts: ModelFacts
+}
+
+/** A run that holds a slot while it asks for other models. */
+export interface AskingRun {
+  readonly instance: string
 }
 
 export interface RunOptions {
@@ -97,6 +107,8 @@ export interface RunOptions {
   /** Fingerprint blocks the pool expects to be reusable. 0 = the slot is cleared first; otherwise the engine keeps exactly the tokens that agree (R3, F1). */
   keptPrefix: number
   signal: AbortSignal
+  /** Present when the plan says `uses`: to be handed on as `within` with every call of another model (P14). */
+  within?: AskingRun
 }
 
 /** How a loaded model ended on its own or on request. */

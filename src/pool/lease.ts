@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../engines/engine.ts'
+import type { AskingRun, LoadedModel } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
@@ -16,7 +16,7 @@ export interface AcquireRequest {
   /** Most milliseconds to wait for the lease; then `timeout`. Absent = no limit. */
   timeout?: number
   /** The lease of the run that asks: a custom engine that uses other models. It goes before all others and takes no place of its own (P14). */
-  within?: Lease
+  within?: AskingRun
   /** Told the ticket at once: under it the pool's `waitOf` says what is waited for. */
   onTicket?: (ticket: string) => void
   /** Overrides the model's keepAlive from this lease's release on, in milliseconds. */

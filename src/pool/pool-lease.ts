@@ -63,7 +63,9 @@ export class PoolLease implements Lease {
     if (this.#isReleased) throw new ModelyardError('internal', `The lease ${this.id} was given back already.`)
     const keptPrefix = this.#isUntouched ? this.keptPrefix : this.#chain.length
     this.#isUntouched = false
-    return this.loaded.run(task, { slot: this.slot, keptPrefix, signal: this.#runSignal(options) })
+    const signal = this.#runSignal(options)
+    const asking = this.loaded.plan.uses === undefined ? {} : { within: { instance: this.instance } }
+    return this.loaded.run(task, { slot: this.slot, keptPrefix, signal, ...asking })
   }
 
   /** One controller instead of `AbortSignal.any`: that one costs ten times as much and lives until it is collected. */

@@ -1,6 +1,7 @@
 import { parseDuration } from '../base/durations.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { nearestNames } from '../base/nearest.ts'
+import type { AskingRun } from '../engines/engine.ts'
 import type { Priority } from '../pool/limits.ts'
 import type { OutputFormat } from '../tasks/chat-task.ts'
 import { checkTask } from '../tasks/check-task.ts'
@@ -21,6 +22,8 @@ export interface CallOptions {
   priority?: Priority
   /** How long the model stays in memory after this call: seconds or a duration; 0 = unload at once, −1 = for ever. */
   keepAlive?: number | string
+  /** What an engine of one's own got with its run: it goes before all others and takes no place of its own (P14). */
+  within?: AskingRun
 }
 
 /** Sampling and limits of text calls. Zero is a value: `temperature: 0` is greedy, `maxTokens: 0` generates nothing. */
@@ -53,7 +56,7 @@ export interface EmbeddingRequest extends CallOptions {
   dimensions?: number
 }
 
-const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive']
+const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive', 'within']
 const SAMPLING_KEYS = [
   'temperature',
   'topP',
@@ -112,7 +115,7 @@ function runRequest(call: CallOptions, task: Task): RunRequest {
   return {
     model: call.model,
     task,
-    ...pick(call, ['signal', 'priority']),
+    ...pick(call, ['signal', 'priority', 'within']),
     ...(call.timeout === undefined ? {} : { timeout: parseDuration(call.timeout) }),
     ...(call.keepAlive === undefined ? {} : { keepAlive: parseDuration(call.keepAlive) }),
   }

@@ -75,16 +75,35 @@ export class ModelPreparer {
     this.#prepared.delete(id)
   }
 
-  async #prepareAnew(spec: ModelSpec, signal: AbortSignal): Promise<Prepared> {
+  /** `above`: the models that use this one, outermost first. */
+  async #prepareAnew(spec: ModelSpec, signal: AbortSignal, above: readonly string[] = []): Promise<Prepared> {
     const path = await this.#surroundings.artifact(spec, signal)
     const facts = path === undefined ? NO_FILES : await this.#surroundings.inspect(path)
     const engine = this.#engineFor(spec, facts)
     const plan = engine.plan(spec, facts, this.#surroundings.host())
     const { id, minInstances, maxInstances, keepAlive, pinned } = spec
-    this.#surroundings.declare({ id, plan, minInstances, maxInstances, keepAlive, pinned })
+    const uses = await this.#prepareParts(plan, signal, [...above, id])
+    this.#surroundings.declare({ id, plan, minInstances, maxInstances, keepAlive, pinned, ...uses })
     const prepared = { id, capabilities: plan.capabilities, spec, plan }
     this.#prepared.set(id, prepared)
     return prepared
+  }
+
+  /**
+   * P14: what a model uses is known before the model is, so that they are planned together. Not joined with others who prepare the same:
+   * two models that used each other would wait for one another.
+   */
+  async #prepareParts(
+    { uses }: LoadPlan,
+    signal: AbortSignal,
+    above: readonly string[],
+  ): Promise<{ uses?: string[] }> {
+    if (uses === undefined) return {}
+    const parts = uses.map((name) => this.#surroundings.resolve(name))
+    const again = parts.find(({ id }) => above.includes(id))
+    if (again !== undefined) throw usesItself([...above, again.id])
+    for (const part of parts) await this.#prepareAnew(part, signal, above)
+    return { uses: parts.map(({ id }) => id) }
   }
 
   #engineFor(spec: ModelSpec, facts: ModelFacts): Engine {
@@ -100,4 +119,12 @@ export class ModelPreparer {
       `The model "${spec.id}" names no engine that is known here (${name ?? 'none'}). ${hint}`,
     )
   }
+}
+
+function usesItself(chain: readonly string[]): ModelyardError {
+  const path = chain.map((id) => `"${id}"`).join(' uses ')
+  return new ModelyardError(
+    'config_invalid',
+    `${path}: a model cannot use itself, not even by way of others.`,
+  )
 }

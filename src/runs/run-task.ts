@@ -184,7 +184,7 @@ class RunningTask {
   }
 
   #acquireRequest(fingerprint: Fingerprint): AcquireRequest {
-    const { priority, keepAlive } = this.#request
+    const { priority, keepAlive, within } = this.#request
     return {
       model: this.#info.model,
       fingerprint,
@@ -193,6 +193,7 @@ class RunningTask {
         this.#info.ticket = ticket
       },
       ...(priority === undefined ? {} : { priority }),
+      ...(within === undefined ? {} : { within }),
       ...(keepAlive === undefined ? {} : { keepAlive }),
     }
   }

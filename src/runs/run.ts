@@ -1,3 +1,4 @@
+import type { AskingRun } from '../engines/engine.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Priority } from '../pool/limits.ts'
@@ -13,6 +14,8 @@ export interface RunRequest {
   keepAlive?: number
   /** Milliseconds for the whole run; then it ends with `timeout`. */
   timeout?: number
+  /** The run that asks: a custom engine that uses other models (P14). */
+  within?: AskingRun
   /** A conversation's name, given by clients that have one; guides placement only. */
   session?: string
 }

@@ -8,6 +8,7 @@ import {
   type LoadPlan,
   type RunOptions,
 } from '../../src/engines/engine.ts'
+import type { ModelInput } from '../../src/config/configuration-input.ts'
 import type { ModelFacts } from '../../src/models/model-facts.ts'
 import type { ModelSpec } from '../../src/models/model-spec.ts'
 import { contentText } from '../../src/tasks/message.ts'
@@ -22,8 +23,12 @@ const { open } = ownYards()
 
 const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }
 
-/** What somebody's own engine does with the last text of a user, given the yard it runs in. */
-type Answering = (text: string, signal: AbortSignal) => AsyncIterable<string>
+/** What somebody's own engine does with the last text of a user; `options` go to the calls of other models. */
+type Answering = (
+  text: string,
+  signal: AbortSignal,
+  options: Pick<RunOptions, 'within'>,
+) => AsyncIterable<string>
 
 /** An engine of somebody who uses the library: no weights, an answer that may come from other models of the same yard. */
 class OwnEngine implements Engine {
@@ -52,6 +57,7 @@ class OwnEngine implements Engine {
       footprint,
       loadBytes: 1000,
       capabilities: CAPABILITIES,
+      ...(spec.engineOptions['uses'] !== undefined && { uses: spec.engineOptions['uses'] as string[] }),
       spec,
       facts,
     }
@@ -77,11 +83,12 @@ class OwnModel implements LoadedModel {
     })
   }
 
-  async *run(task: Task, { signal }: RunOptions): PartStream {
+  async *run(task: Task, { signal, within }: RunOptions): PartStream {
     if (task.kind !== 'chat') throw new Error('only chats come here')
     yield { type: 'started', promptTokens: 1, cachedTokens: 0 }
     const asked = contentText(task.messages.at(-1)?.content ?? '')
-    for await (const text of this.#answering(asked, signal)) yield { type: 'text', text }
+    for await (const text of this.#answering(asked, signal, within === undefined ? {} : { within }))
+      yield { type: 'text', text }
     // Calls of the library end early without an error: an engine says by itself that it was stopped.
     signal.throwIfAborted()
     return { finishReason: 'stop', usage: NO_USAGE, timings: { prefill: 0, decode: 0 } }
@@ -166,5 +173,88 @@ describe('P14: an engine of one’s own', () => {
     const answer = yard.chat({ model: 'mine', messages: [user('x')] }).text()
     await expect(answer).rejects.toMatchObject({ code: 'engine_failed' })
     expect(yard.state()).toMatchObject({ runs: { active: 0 }, instances: [{ leases: 0, state: 'ready' }] })
+  })
+
+  describe('that declares what it uses', () => {
+    const part = {
+      engine: 'scripted',
+      memory: '100MiB',
+      slots: 1,
+      script: [{ text: 'one two three', delay: 20 }],
+    } as const
+
+    /** Asks the model "chat", and says what it says. */
+    function captioner(yard: () => Yard): OwnEngine {
+      return new OwnEngine(async function* (text, signal, options) {
+        yield* yard()
+          .chat({ model: 'chat', messages: [user(text)], signal, ...options })
+          .textParts()
+      })
+    }
+
+    it('all places are taken by runs that ask: they get what they ask for, without a deadlock', async () => {
+      const yard: Yard = await open({
+        engines: [captioner(() => yard)],
+        limits: { concurrency: 2 },
+        memory: { budget: '101MiB' },
+        models: {
+          caption: { engine: 'own', uses: ['talker'], slots: 2 },
+          chat: { ...part, aliases: 'talker' },
+        },
+      })
+      const asked = Array.from({ length: 6 }, () =>
+        yard.chat({ model: 'caption', messages: [user('x')] }).text(),
+      )
+      expect(await Promise.all(asked)).toEqual(Array.from({ length: 6 }, () => 'one two three'))
+      expect(yard.state()).toMatchObject({ runs: { active: 0 }, queue: [] })
+      expect((await yard.plan('caption')).outcome).toBe('resident')
+    })
+
+    it('what it uses makes others go, never its own instance', async () => {
+      const yard: Yard = await open({
+        engines: [captioner(() => yard)],
+        memory: { budget: '150MiB' },
+        models: { caption: { engine: 'own', uses: ['chat'] }, chat: part, other: part },
+      })
+      const say = (model: string): Promise<string> => yard.chat({ model, messages: [user('x')] }).text()
+      for (const model of ['caption', 'other', 'caption']) expect(await say(model)).toBe('one two three')
+      expect(yard.state().models.map(({ id, loads }) => [id, loads])).toEqual([
+        ['caption', 1],
+        ['chat', 2],
+        ['other', 1],
+      ])
+    })
+
+    it('is refused at once when they can never fit together', async () => {
+      const engine = captioner(() => yard)
+      const yard: Yard = await open({
+        engines: [engine],
+        memory: { budget: '100MiB' },
+        models: { caption: { engine: 'own', uses: ['chat'] }, chat: part },
+      })
+      const answer = yard.chat({ model: 'caption', messages: [user('x')] }).text()
+      await expect(answer).rejects.toMatchObject({
+        code: 'model_too_large',
+        message: expect.stringContaining('with what it uses (chat)') as string,
+      })
+      expect(engine.plans).toEqual([])
+    })
+
+    it('cannot use itself, nor a model that nobody knows', async () => {
+      const own = (uses: string): ModelInput => ({ engine: 'own', uses: [uses] })
+      const yard = await open({
+        engines: [captioner(() => yard)],
+        models: { a: own('b'), b: own('a'), c: own('chad'), chat: part },
+      })
+      const ask = (model: string): Promise<string> => yard.chat({ model, messages: [user('x')] }).text()
+      const [a, b] = await Promise.allSettled([ask('a'), ask('b')])
+      const cycle = {
+        code: 'config_invalid',
+        message: '"a" uses "b" uses "a": a model cannot use itself, not even by way of others.',
+      }
+      expect(a).toMatchObject({ reason: cycle })
+      expect(b).toMatchObject({ reason: { code: 'config_invalid' } })
+      await expect(ask('c')).rejects.toMatchObject({ code: 'model_not_found' })
+    })
   })
 })
