@@ -387,3 +387,95 @@ describe('a model without a template', () => {
     expect(chatml(SMOLLM2, []).stops).toEqual([])
   })
 })
+
+describe('reasoning', () => {
+  const hi: Message[] = [{ role: 'user', content: 'Hi' }]
+  const end = (source: string, reasoning?: { enabled: boolean }): string => {
+    const template = new ChatTemplate({ source, controlTexts: [] })
+    return template.render({ messages: hi, ...(reasoning !== undefined && { reasoning }) }).join('')
+  }
+  const head = "{{ messages[0]['content'] }}|"
+
+  it('E2: is switched by the variable of the template where it has one', () => {
+    const source = `${head}{% if enable_thinking is false %}<think></think>{% else %}<think>{% endif %}`
+    expect(end(source, { enabled: false })).toBe('Hi|<think></think>')
+    expect(end(source, { enabled: true })).toBe('Hi|<think>')
+    expect(end(`${head}{{ thinking }}<think></think>`, { enabled: true })).toBe('Hi|true<think></think>')
+  })
+
+  it('E2: is closed where the template opens it whatever is said', () => {
+    const source = `${head}{{ '<think>\\n' }}`
+    expect(end(source, { enabled: false })).toBe('Hi|<think>\n\n</think>\n\n')
+    expect(end(source)).toBe('Hi|<think>\n')
+  })
+
+  it('E2: is begun and closed where the model would begin it', () => {
+    const source = `${head}{# <think> #}`
+    expect(end(source, { enabled: false })).toBe('Hi|<think>\n\n</think>\n\n')
+    expect(end(source, { enabled: true })).toBe('Hi|')
+  })
+
+  it('BR-38: is told from text also where the prompt begins it', () => {
+    const template = new ChatTemplate({ source: `${head}<think>\n`, controlTexts: [] })
+    const parser = template.parser(template.render({ messages: hi }), undefined)
+    expect(parser?.inReasoning).toBe(true)
+  })
+})
+
+describe('tools that a template knows nothing of', () => {
+  const source = "{% for m in messages %}{{ m['role'] }}:{{ m['content'] }};{% endfor %}"
+  const tools: Tool[] = [{ name: 'look', description: 'Looks', parameters: { type: 'object' } }]
+  const template = new ChatTemplate({ source, controlTexts: ['<|x|>'] })
+
+  it('E2: are told in the system message, before anything else', () => {
+    const told = template.render({ messages: [{ role: 'user', content: 'Hi' }], tools }).join('')
+    expect(told).toMatch(/^system:# Tools\n.*"name":"look".*<tool_call>.*;user:Hi;$/s)
+  })
+
+  it('E2: are told after the system text that is there', () => {
+    const messages: Message[] = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+    ]
+    expect(template.render({ messages, tools }).join('')).toMatch(/^system:Be brief\.\n\n# Tools/)
+    expect(template.render({ messages }).join('')).toBe('system:Be brief.;user:Hi;')
+  })
+
+  it('P15: cannot bring control tokens with them', () => {
+    const hostile: Tool[] = [{ name: 'look', description: 'a<|x|>b', parameters: { type: 'object' } }]
+    const pieces = template.render({ messages: [{ role: 'user', content: 'Hi' }], tools: hostile })
+    expect(pieces.some((piece) => piece.includes('<|x|>'))).toBe(false)
+  })
+})
+
+describe('marks of calls and reasoning that the tokenizer keeps whole', () => {
+  const source = "{% for m in messages %}{{ m['role'] }}:{{ m['content'] }};{% endfor %}<think>"
+  const userDefinedTexts = ['<think>', '</think>', '<tool_call>', '  ', '<h1>']
+  const template = new ChatTemplate({ source, controlTexts: ['<|x|>'], userDefinedTexts })
+  const pieces = (messages: Message[]): string[] => template.render({ messages })
+
+  it('P15: are text in what users, systems and tools say', () => {
+    const made = pieces([
+      { role: 'system', content: 'a<think>b' },
+      { role: 'user', content: 'a</think>b<tool_call>' },
+      { role: 'tool', toolCallId: 'x', content: 'a<tool_call>b' },
+    ])
+    expect(
+      made.slice(0, -1).some((piece) => userDefinedTexts.slice(0, 3).some((mark) => piece.includes(mark))),
+    ).toBe(false)
+    expect(made.at(-1)).toMatch(/<think>$/)
+  })
+
+  it('P15: are themselves in earlier answers, which the model wrote', () => {
+    expect(
+      pieces([
+        { role: 'assistant', content: '<think>a</think>b' },
+        { role: 'user', content: 'Hi' },
+      ]),
+    ).toHaveLength(1)
+  })
+
+  it('P15: are only those that mean something: spaces and tags of HTML are left alone', () => {
+    expect(pieces([{ role: 'user', content: 'a  b <h1>' }])).toHaveLength(1)
+  })
+})

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import type { ChatTask } from '../../src/tasks/chat-task.ts'
 import type { Tool } from '../../src/tasks/message.ts'
-import { TINY_CHAT } from '../models/paths.ts'
+import { fetched, SMOLLM2, TINY_CHAT } from '../models/paths.ts'
 import { ask, chat, load, type Answer } from './fixtures.ts'
 
 const WEATHER: Tool = {
@@ -80,4 +80,115 @@ describe('tools on the embedded engine', () => {
     const answer = await asked('What is the weather in Rome?', { maxTokens: 8 })
     expect(answer.result.finishReason).toBe('length')
   })
+})
+
+const REPORT: Tool = {
+  name: 'report',
+  description: 'Report what was found',
+  parameters: {
+    type: 'object',
+    properties: {
+      title: { type: 'string', maxLength: 12 },
+      level: { enum: ['low', 'high'] },
+      count: { type: 'integer', minimum: 0, maximum: 99 },
+    },
+    required: ['title', 'level', 'count'],
+    additionalProperties: false,
+  },
+}
+
+function isReport(given: unknown): boolean {
+  const { title, level, count } = given as Record<string, unknown>
+  const isCount = Number.isInteger(count) && Number(count) >= 0 && Number(count) <= 99
+  return typeof title === 'string' && title.length <= 12 && (level === 'low' || level === 'high') && isCount
+}
+
+describe('a tool that has to be called', () => {
+  let model: LoadedModel
+  beforeAll(async () => {
+    model = await load(TINY_CHAT)
+  })
+  afterAll(async () => model.unload())
+
+  const forced = (text: string, changes: Partial<ChatTask>): Promise<Answer> =>
+    ask(model, chat(text, { tools: [WEATHER, REPORT], sampling: { temperature: 1.5, seed: 3 }, ...changes }))
+
+  it('E2: is the one that is named, with arguments that fit its schema, and nothing else', async () => {
+    for (let seed = 0; seed < 10; seed++) {
+      const answer = await forced('hi', {
+        toolChoice: { name: 'report' },
+        sampling: { temperature: 1.5, seed },
+      })
+      const calls = callsOf(answer)
+      expect(calls.map(({ name }) => name)).toEqual(['report'])
+      expect(calls.every(({ given }) => isReport(given))).toBe(true)
+      expect(answer.text).toBe('')
+      expect(answer.result.finishReason).toBe('tool-calls')
+    }
+  })
+
+  it('E2: is any of those offered where one is required; several come only where they may', async () => {
+    const sampling = { temperature: 1.5, seed: 5 }
+    const one = callsOf(await forced('hi', { toolChoice: 'required', parallelToolCalls: false, sampling }))
+    expect(one).toHaveLength(1)
+    const bounded = {
+      ...WEATHER,
+      parameters: { ...WEATHER.parameters, properties: { city: { type: 'string', maxLength: 5 } } },
+    }
+    const several = await forced('hi', { toolChoice: 'required', tools: [bounded, REPORT], sampling })
+    expect(callsOf(several).every(({ name }) => ['get_weather', 'report'].includes(name))).toBe(true)
+    expect(several.text).toBe('')
+  })
+
+  it('E2: is written as the model knows it: a model that would call anyway calls the same', async () => {
+    const answer = await forced('What is the weather in Rome?', {
+      tools: [WEATHER],
+      toolChoice: 'required',
+      parallelToolCalls: false,
+      sampling: { temperature: 0 },
+    })
+    expect(callsOf(answer).map(({ given }) => given)).toEqual([{ city: 'Rome' }])
+  })
+
+  it('E2: also with log-probabilities, where the choice of tokens is ours', async () => {
+    const answer = await forced('hi', { toolChoice: { name: 'report' }, topLogprobs: 0 })
+    expect(callsOf(answer).every(({ given }) => isReport(given))).toBe(true)
+  })
+
+  it.each<[string, Partial<ChatTask>]>([
+    ['is not offered', { toolChoice: { name: 'fly' } }],
+    ['has no tools to be among', { tools: [], toolChoice: 'required' }],
+  ])('E2: is refused where it %s', async (_, changes) => {
+    await expect(forced('hi', changes)).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { param: 'tool_choice' },
+    })
+  })
+})
+
+describe.skipIf(!fetched(SMOLLM2))('SmolLM2, whose template knows nothing of tools', () => {
+  const tries = Number(process.env['MODELYARD_FORCED_TRIES'] ?? 10)
+  let model: LoadedModel
+  beforeAll(async () => {
+    model = await load(SMOLLM2, { context: 2048 })
+  })
+  afterAll(async () => model.unload())
+
+  it(
+    `E2: writes a valid call each time it has to (${tries} tries)`,
+    { timeout: 60_000 * tries },
+    async () => {
+      for (let seed = 0; seed < tries; seed++) {
+        const task = chat('A tree fell on the road. Report it.', {
+          tools: [REPORT],
+          toolChoice: seed % 2 === 0 ? 'required' : { name: 'report' },
+          parallelToolCalls: false,
+          sampling: { temperature: 1, seed },
+        })
+        const answer = await ask(model, task)
+        expect(callsOf(answer).map(({ name }) => name)).toEqual(['report'])
+        expect(callsOf(answer).every(({ given }) => isReport(given))).toBe(true)
+      }
+    },
+  )
 })

@@ -9,6 +9,8 @@ export interface AnswerTextOptions {
   stops: readonly string[]
   /** Absent = all is text. */
   parser?: AnswerParser
+  /** A model that thinks although it was told not to is not heard. */
+  hidesReasoning: boolean
 }
 
 /**
@@ -20,11 +22,13 @@ export class AnswerText {
   readonly #decoder = new TokenTextDecoder()
   readonly #stops: StopMatcher
   readonly #parser: AnswerParser | undefined
+  readonly #hidesReasoning: boolean
   readonly #marks = new Map<number, Uint8Array>()
   #logprobs: TokenLogprob[] = []
   #reasoningTokens = 0
 
-  constructor({ vocabulary, stops, parser }: AnswerTextOptions) {
+  constructor({ vocabulary, stops, parser, hidesReasoning }: AnswerTextOptions) {
+    this.#hidesReasoning = hidesReasoning
     this.#vocabulary = vocabulary
     this.#stops = new StopMatcher(stops)
     this.#parser = parser
@@ -91,6 +95,7 @@ export class AnswerText {
   #shown(part: Part): Part[] {
     if (part.type === 'text') return this.#textPart(this.#stops.write(part.text))
     this.#logprobs = []
+    if (part.type === 'reasoning' && this.#hidesReasoning) return []
     // A stop string does not reach over a call, and after one nothing is shown.
     if (this.stoppedBy !== undefined) return []
     return [...this.#textPart(this.#stops.end()), part]

@@ -1,10 +1,11 @@
 import { ModelyardError } from '../../base/errors.ts'
-import type { ChatTask } from '../../tasks/chat-task.ts'
+import type { ChatTask, OutputFormat } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import { contentText } from '../../tasks/message.ts'
 import type { AnswerParser } from '../../templates/answer/answer-parser.ts'
 import type { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadPlan } from '../engine.ts'
+import { forcedCallOf, type ForcedCall } from './forced-call.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** What the model reads before it writes. */
@@ -16,6 +17,10 @@ export interface Prompt {
   echo?: string
   /** Tells reasoning and calls from text; absent = all is text. */
   parser?: AnswerParser
+  /** What the answer's grammar is of. */
+  format?: OutputFormat
+  /** What the answer has to begin with, reasoning aside; the grammar is of the rest. */
+  prefix?: string
 }
 
 /** What prompts are made with; one for a loaded model. */
@@ -46,10 +51,17 @@ function chatPrompt(task: ChatTask, { plan, vocabulary, template }: PromptMaker)
     ...(templateOptions !== undefined && { templateOptions }),
   })
   requireTextWithin(plan.contextSize, vocabulary, pieces)
-  const parallel = task.parallelToolCalls !== false
+  const forced = forcedCallOf(task, template.toolUse.format)
+  const parallel = task.parallelToolCalls !== false && forced?.isSingle !== true
   const parser = template.parser(pieces, tools === undefined ? undefined : { tools, parallel })
   const tokens = vocabulary.tokenizePrompt(pieces)
-  return { tokens, stops: template.stops, ...(parser !== undefined && { parser }) }
+  return { tokens, stops: template.stops, ...(parser !== undefined && { parser }), ...formOf(task, forced) }
+}
+
+/** A call that has to be written leaves no room for another form. */
+function formOf({ format }: ChatTask, forced: ForcedCall | undefined): Pick<Prompt, 'format' | 'prefix'> {
+  if (forced === undefined) return format === undefined ? {} : { format }
+  return { format: { type: 'grammar', grammar: forced.grammar }, prefix: forced.prefix }
 }
 
 /**

@@ -5,8 +5,9 @@ import type { FinishReason, Part, PartStream, Result, TokenLogprob } from '../..
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan, RunOptions } from '../engine.ts'
 import { AnswerGrammar, GrammarShelf } from './answer-grammar.ts'
+import { AnswerCourse } from './answer-course.ts'
 import { AnswerText } from './answer-text.ts'
-import type { LlamaModel, LlamaModule, LlamaStep, LlamaSteps } from './llama-module.ts'
+import type { LlamaGrammarState, LlamaModel, LlamaModule, LlamaStep, LlamaSteps } from './llama-module.ts'
 import { tokenLogprob } from './log-probability.ts'
 import type { ModelLifetime } from './model-lifetime.ts'
 import { PartChannel } from './part-channel.ts'
@@ -57,9 +58,7 @@ class TextRun {
   readonly #grammar: AnswerGrammar | undefined
   readonly #answer: number[] = []
   readonly #text: AnswerText
-  readonly #reasoningBudget: number
-  /** Tokens that come next whatever the model says. */
-  #forced: number[] = []
+  readonly #course: AnswerCourse
   #cached = 0
   #begun = 0
   #answering = 0
@@ -76,10 +75,15 @@ class TextRun {
     const room = plan.contextSize - tokens.length
     this.#maxTokens = Math.min(task.maxTokens ?? plan.spec.defaults.maxTokens ?? room, room)
     const sampling = resolveSampling(task.sampling, plan.spec.defaults)
-    const format = task.kind === 'chat' ? task.format : undefined
+    const format = this.#prompt.format
     this.#grammar = format === undefined ? undefined : host.grammars.begin(format)
-    // Control tokens add nothing to the answer, but the engine would take their names for text of the grammar.
-    const forbidden = this.#grammar === undefined ? [] : vocabulary.silentTokens
+    // Control tokens add nothing to the answer, but the engine would take their names for text of the grammar; marks are meant.
+    const forbidden =
+      this.#grammar === undefined
+        ? []
+        : vocabulary.silentTokens.filter(
+            (token) => parser?.shows(vocabulary.controlTextOf(token) ?? '') !== true,
+          )
     const bias = tokenBiasOf({ logitBias: task.sampling.logitBias, forbidden }, module, model, vocabulary)
     const penalized = { prompt: tokens, answer: this.#answer, contextSize: plan.contextSize }
     this.#evaluate = evaluateOptions(sampling, penalized, bias)
@@ -88,8 +92,9 @@ class TextRun {
       vocabulary,
       stops: [...task.stop, ...stops],
       ...(parser !== undefined && { parser }),
+      hidesReasoning: task.kind === 'chat' && task.reasoning?.enabled === false,
     })
-    this.#reasoningBudget = (task.kind === 'chat' ? task.reasoning?.budget : undefined) ?? Infinity
+    this.#course = courseOf(task, this.#prompt, this.#text, host)
   }
 
   /** Never rejects: whatever happens reaches the reader through the channel. */
@@ -135,14 +140,15 @@ class TextRun {
       if (sequence.needsCheckpoints) await this.#slot.alone(() => sequence.takeCheckpoint())
       await this.#start(channel)
       while (step.done !== true && !channel.closed) {
-        const token = this.#forced.shift() ?? this.#chosen(step.value)
-        if (this.#endsTurn(token)) break
-        if (this.#choice !== undefined) this.#grammar?.accept(token)
+        const isFree = this.#course.isFree
+        const token = this.#next(step.value)
+        if (token === undefined) break
+        if (this.#choice !== undefined && isFree) this.#grammar?.accept(token)
         const paused = this.#add(token, step.value, channel)
         if (paused !== undefined) await paused
         if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
         if (this.#text.isDone) break
-        if (this.#isOverBudget()) this.#endReasoning()
+        this.#course.advance()
         if (this.#answer.length >= this.#maxTokens) return await this.#finish('length', channel)
         if (this.#slot.turn !== undefined) await this.#slot.turn
         step = await steps.next(token)
@@ -157,13 +163,26 @@ class TextRun {
   #steps(rest: readonly number[]): LlamaSteps {
     const { sequence } = this.#slot
     const grammar = this.#grammar
-    if (this.#choice === undefined) {
-      const held = grammar !== undefined && { grammarEvaluationState: () => grammar.state }
-      return sequence.evaluateWithMetadata(rest, {}, { ...this.#evaluate, ...held })
+    const held = grammar !== undefined && {
+      grammarEvaluationState: () => (this.#course.isFree ? this.#stateOf(grammar) : undefined),
     }
-    const held = grammar !== undefined && { grammarEvaluationState: () => grammar.copy }
-    const greedy = { ...this.#evaluate, ...held, temperature: 0, yieldEogToken: true }
-    return sequence.evaluateWithMetadata(rest, { probabilities: true }, greedy)
+    // What is due must come also where the model would end.
+    const options = { ...this.#evaluate, ...held, yieldEogToken: true }
+    if (this.#choice === undefined) return sequence.evaluateWithMetadata(rest, {}, options)
+    return sequence.evaluateWithMetadata(rest, { probabilities: true }, { ...options, temperature: 0 })
+  }
+
+  #stateOf(grammar: AnswerGrammar): LlamaGrammarState {
+    return this.#choice === undefined ? grammar.state : grammar.copy
+  }
+
+  /** What is due, else what is chosen; undefined = the turn ends. */
+  #next(step: LlamaStep): number | undefined {
+    const due = this.#course.take()
+    if (due !== undefined) return due
+    const token = this.#chosen(step)
+    if (!this.#host.model.isEogToken(token)) return token
+    return this.#course.refusesEnd(this.#grammar !== undefined) ? this.#course.take() : undefined
   }
 
   #chosen({ token, probabilities }: LlamaStep): number {
@@ -172,30 +191,11 @@ class TextRun {
       : this.#choice.pick(probabilities)
   }
 
-  /** Where the choice is the engine's, it ends by itself. */
-  #endsTurn(token: number): boolean {
-    return this.#choice !== undefined && this.#host.model.isEogToken(token)
-  }
-
   #add(token: number, step: LlamaStep, channel: PartChannel): Promise<void> | undefined {
     this.#host.lifetime.moved()
     this.#answer.push(token)
     const parts = this.#text.add(token, this.#logprob(token, step))
     return putAll(parts, channel)
-  }
-
-  #isOverBudget(): boolean {
-    return (
-      this.#text.inReasoning &&
-      this.#forced.length === 0 &&
-      this.#text.reasoningTokens >= this.#reasoningBudget
-    )
-  }
-
-  /** The model has thought enough: the mark that ends it comes next. */
-  #endReasoning(): void {
-    const { template, vocabulary } = this.#host
-    this.#forced = vocabulary.tokenizeMark(`\n${template.reasoning?.end ?? ''}\n\n`)
   }
 
   #logprob(token: number, { probabilities }: LlamaStep): TokenLogprob | undefined {
@@ -225,6 +225,25 @@ class TextRun {
       timings: { prefill: this.#answering - this.#begun, decode: clock.now() - this.#answering },
     }
   }
+}
+
+function courseOf(
+  task: TextTask,
+  { prefix = '', format, parser }: Prompt,
+  text: AnswerText,
+  { template, vocabulary }: TextHost,
+): AnswerCourse {
+  const { enabled, budget = Infinity } = (task.kind === 'chat' ? task.reasoning : undefined) ?? {}
+  const { begin = '', end = '' } = template.reasoning ?? {}
+  // A grammar would keep a model from beginning to think.
+  const begins = enabled === true && budget > 0 && format !== undefined && parser?.inReasoning === false
+  return new AnswerCourse({
+    text,
+    reasoningBegin: begins && begin !== '' ? vocabulary.tokenizeMark(begin) : [],
+    reasoningEnd: end === '' ? [] : vocabulary.tokenizeMark(`\n${end}\n\n`),
+    reasoningBudget: budget,
+    prefix: prefix === '' ? [] : vocabulary.tokenizeMark(prefix),
+  })
 }
 
 /** Once the channel is full it stays so, and the last part tells until when. */
