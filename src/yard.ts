@@ -15,6 +15,7 @@ import { applyRecipe } from './runs/apply-recipe.ts'
 import type { Run, RunRequest } from './runs/run.ts'
 import { startRun } from './runs/run-task.ts'
 import { TextStream } from './runs/text-stream.ts'
+import { ToolRounds } from './runs/tool-rounds.ts'
 import { collectVectors, type Embeddings } from './runs/collect-vectors.ts'
 import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
@@ -90,7 +91,18 @@ export class Yard implements YardPort, AsyncDisposable {
 
   /** A conversation's next turn. Iterate it, or await `.text()` or `.answer()`. Wrong options are thrown by this call. */
   chat(request: ChatRequest): TextStream {
-    return new TextStream(this.startRun(chatRun(request)))
+    const run = chatRun(request)
+    const { tools = [], maxToolRounds } = request
+    if (!tools.some(({ handler }) => handler !== undefined)) return new TextStream(this.startRun(run))
+    return new TextStream(
+      new ToolRounds({
+        request: run,
+        tools,
+        startRun: (round) => this.startRun(round),
+        clock: this.#parts.clock,
+        ...(maxToolRounds !== undefined && { maxRounds: maxToolRounds }),
+      }),
+    )
   }
 
   /** Text that goes on where the prompt ends. */

@@ -3,12 +3,13 @@ import { ModelyardError } from '../base/errors.ts'
 import { nearestNames } from '../base/nearest.ts'
 import type { AskingRun } from '../engines/engine.ts'
 import type { Priority } from '../pool/limits.ts'
-import type { OutputFormat } from '../tasks/chat-task.ts'
+import type { ChatTask, OutputFormat } from '../tasks/chat-task.ts'
 import { checkTask } from '../tasks/check-task.ts'
-import type { Message, Tool, ToolChoice } from '../tasks/message.ts'
+import type { Message, ToolChoice } from '../tasks/message.ts'
 import type { Sampling, TextGeneration } from '../tasks/sampling.ts'
 import type { Task } from '../tasks/task.ts'
 import type { RunRequest } from './run.ts'
+import type { HandledTool } from './tool-handler.ts'
 
 /** What every library call may carry. */
 export interface CallOptions {
@@ -36,7 +37,10 @@ export interface GenerationOptions extends Sampling {
 export interface ChatRequest extends CallOptions, GenerationOptions {
   /** Oldest first. A last assistant message is continued. */
   messages: Message[]
-  tools?: Tool[]
+  /** Tools with a `handler` are called, and their results told the model. */
+  tools?: HandledTool[]
+  /** Rounds of calls that handlers answer before calls are returned. Default 8; 0 = none. */
+  maxToolRounds?: number
   toolChoice?: ToolChoice
   parallelToolCalls?: boolean
   format?: OutputFormat
@@ -122,13 +126,35 @@ function runRequest(call: CallOptions, task: Task): RunRequest {
 }
 
 /** @throws ModelyardError `invalid_request` naming the option that is wrong */
-export function chatRun(request: ChatRequest): RunRequest {
-  refuseUnknownKeys(request, [...GENERATION_KEYS, ...CHAT_KEYS])
-  return runRequest(request, {
+export function chatRun(request: ChatRequest): RunRequest & { task: ChatTask } {
+  refuseUnknownKeys(request, [...GENERATION_KEYS, ...CHAT_KEYS, 'maxToolRounds'])
+  checkTools(request)
+  const { tools, ...own } = pick(request, CHAT_KEYS)
+  const task: ChatTask = {
     kind: 'chat',
     ...generationOf(request),
-    ...pick(request, CHAT_KEYS),
+    ...own,
+    // Handlers stay here: a task goes to other processes.
+    ...(tools !== undefined && { tools: tools.map(({ handler: _, ...tool }) => tool) }),
+  }
+  return { ...runRequest(request, task), task }
+}
+
+function checkTools({ tools = [], maxToolRounds = 0 }: ChatRequest): void {
+  if (!Number.isInteger(maxToolRounds) || maxToolRounds < 0) {
+    const message = `maxToolRounds: must be a whole number from 0, not ${String(maxToolRounds)}.`
+    throw new ModelyardError('invalid_request', message, { details: { param: 'maxToolRounds' } })
+  }
+  if (!Array.isArray(tools)) refuseTools('tools', 'must be a list.')
+  tools.forEach(({ name, handler }, index) => {
+    if (typeof name !== 'string' || name === '') refuseTools(`tools[${index}].name`, 'must name the tool.')
+    if (handler !== undefined && typeof handler !== 'function')
+      refuseTools(`tools[${index}].handler`, 'must be a function.')
   })
+}
+
+function refuseTools(param: string, problem: string): never {
+  throw new ModelyardError('invalid_request', `${param}: ${problem}`, { details: { param } })
 }
 
 /** @throws ModelyardError `invalid_request` naming the option that is wrong */

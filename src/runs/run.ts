@@ -1,5 +1,6 @@
 import type { AskingRun } from '../engines/engine.ts'
 import type { PartStream } from '../tasks/part.ts'
+import type { Message } from '../tasks/message.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Priority } from '../pool/limits.ts'
 
@@ -41,4 +42,6 @@ export interface RunInfo {
 export interface Run {
   readonly info: RunInfo
   readonly parts: PartStream
+  /** Turns that were made on the way to the last answer: calls of tools and their results. */
+  readonly said?: readonly Message[]
 }

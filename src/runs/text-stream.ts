@@ -9,6 +9,8 @@ import type { Run, RunInfo } from './run.ts'
 export interface Answer {
   text: string
   message: Message & { role: 'assistant' }
+  /** What was added to the conversation: with tools that have handlers their calls and results, and `message` as the last. */
+  messages: Message[]
   result: Result
 }
 
@@ -19,7 +21,8 @@ export interface Answer {
  */
 export class TextStream implements AsyncIterable<Part> {
   readonly #run: Run
-  readonly #answer = new AnswerCollector()
+  /** Of the round under way. */
+  #answer = new AnswerCollector()
   #result: Result | undefined
 
   constructor(run: Run) {
@@ -39,6 +42,7 @@ export class TextStream implements AsyncIterable<Part> {
           this.#result = next.value
           return
         }
+        if (next.value.type === 'started') this.#answer = new AnswerCollector()
         this.#answer.add(next.value)
         yield next.value
       }
@@ -62,7 +66,9 @@ export class TextStream implements AsyncIterable<Part> {
     for await (const part of this) void part
     if (this.#result === undefined)
       throw new ModelyardError('invalid_request', 'This stream was read already; call once.')
-    return { text: this.#answer.text, message: this.#answer.message(), result: this.#result }
+    const message = this.#answer.message()
+    const messages = [...(this.#run.said ?? []), message]
+    return { text: this.#answer.text, message, messages, result: this.#result }
   }
 
   /** How it ended; known when the last part has been read. */

@@ -1,0 +1,235 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { Ollama } from 'ollama'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createYard, type Listening, type Yard } from '../../src/yard.ts'
+import type { TestHome } from '../cli/program.ts'
+import { fetched, SMOLLM2, TINY_CHAT } from '../models/paths.ts'
+import { HAS_LLAMA, openHome } from '../yard/harness.ts'
+
+const DESCRIPTION = 'Get the weather of a city'
+const PARAMETERS = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] }
+
+const REPORT = {
+  type: 'object' as const,
+  properties: {
+    title: { type: 'string', maxLength: 12 },
+    level: { type: 'string', enum: ['low', 'high'] },
+    count: { type: 'integer', minimum: 0, maximum: 99 },
+  },
+  required: ['title', 'level', 'count'],
+  additionalProperties: false,
+}
+
+/** Arguments of each call of an answer, and what else there was. */
+interface Told {
+  names: string[]
+  given: unknown[]
+  text: string
+  reason: string | null | undefined
+}
+
+interface Question {
+  model: string
+  text: string
+  name: string
+  parameters: typeof PARAMETERS | typeof REPORT
+  forced?: 'required' | 'named'
+  temperature?: number
+}
+
+/** One official SDK. */
+interface Dialect {
+  title: string
+  ask: (question: Question) => Promise<Told>
+  stream: (question: Question) => Promise<Told>
+  /** How the API says that it ended with calls. */
+  reason: string
+  /** The API can demand a call. */
+  forces: boolean
+}
+
+let client: OpenAI
+let anthropic: Anthropic
+let ollama: Ollama
+
+function openaiBody({ model, text, name, parameters, forced, temperature = 0 }: Question) {
+  const choice = { required: 'required' as const, named: { type: 'function' as const, function: { name } } }
+  return {
+    model,
+    temperature,
+    messages: [{ role: 'user' as const, content: text }],
+    tools: [{ type: 'function' as const, function: { name, description: DESCRIPTION, parameters } }],
+    ...(forced !== undefined && { tool_choice: choice[forced], parallel_tool_calls: false }),
+  }
+}
+
+function openaiTold({ message, finish_reason: reason }: OpenAI.ChatCompletion.Choice): Told {
+  const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function')
+  return {
+    names: calls.map((call) => call.function.name),
+    given: calls.map((call) => JSON.parse(call.function.arguments) as unknown),
+    text: message.content ?? '',
+    reason,
+  }
+}
+
+const OPENAI: Dialect = {
+  title: 'OpenAI',
+  reason: 'tool_calls',
+  forces: true,
+  ask: async (question) => {
+    const { choices } = await client.chat.completions.create(openaiBody(question))
+    return openaiTold(choices[0] as OpenAI.ChatCompletion.Choice)
+  },
+  stream: async (question) => {
+    const answer = await client.chat.completions.stream(openaiBody(question)).finalChatCompletion()
+    return openaiTold(answer.choices[0] as OpenAI.ChatCompletion.Choice)
+  },
+}
+
+function anthropicBody({ model, text, name, parameters, forced, temperature = 0 }: Question) {
+  const choice = { required: { type: 'any' as const }, named: { type: 'tool' as const, name } }
+  return {
+    model,
+    max_tokens: 500,
+    temperature: Math.min(1, temperature),
+    messages: [{ role: 'user' as const, content: text }],
+    tools: [{ name, description: DESCRIPTION, input_schema: parameters }],
+    ...(forced !== undefined && { tool_choice: { ...choice[forced], disable_parallel_tool_use: true } }),
+  }
+}
+
+function anthropicTold({ content, stop_reason: reason }: Anthropic.Message): Told {
+  const calls = content.filter((block) => block.type === 'tool_use')
+  return {
+    names: calls.map(({ name }) => name),
+    given: calls.map(({ input }) => input),
+    text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+    reason,
+  }
+}
+
+const ANTHROPIC: Dialect = {
+  title: 'Anthropic',
+  reason: 'tool_use',
+  forces: true,
+  ask: async (question) => anthropicTold(await anthropic.messages.create(anthropicBody(question))),
+  stream: async (question) =>
+    anthropicTold(await anthropic.messages.stream(anthropicBody(question)).finalMessage()),
+}
+
+function ollamaBody({ model, text, name, parameters, temperature = 0 }: Question) {
+  return {
+    model,
+    options: { temperature },
+    messages: [{ role: 'user', content: text }],
+    tools: [{ type: 'function', function: { name, description: DESCRIPTION, parameters } }],
+  }
+}
+
+const OLLAMA: Dialect = {
+  title: 'Ollama',
+  reason: 'stop',
+  forces: false,
+  ask: async (question) => {
+    const { message, done_reason: reason } = await ollama.chat({ ...ollamaBody(question), stream: false })
+    const calls = message.tool_calls ?? []
+    return {
+      names: calls.map((call) => call.function.name),
+      given: calls.map((call) => call.function.arguments),
+      text: message.content,
+      reason,
+    }
+  },
+  stream: async (question) => {
+    const told: Told = { names: [], given: [], text: '', reason: undefined }
+    for await (const { message, done_reason: reason } of await ollama.chat({
+      ...ollamaBody(question),
+      stream: true,
+    })) {
+      told.text += message.content
+      told.names.push(...(message.tool_calls ?? []).map((call) => call.function.name))
+      told.given.push(...(message.tool_calls ?? []).map((call) => call.function.arguments))
+      told.reason = reason
+    }
+    return told
+  },
+}
+
+function isReport(given: unknown): boolean {
+  const { title, level, count, ...others } = given as Record<string, unknown>
+  const isCount = Number.isInteger(count) && Number(count) >= 0 && Number(count) <= 99
+  const isTitle = typeof title === 'string' && title.length <= 12
+  return isTitle && (level === 'low' || level === 'high') && isCount && Object.keys(others).length === 0
+}
+
+describe.runIf(HAS_LLAMA)('tools with real weights, through the official SDKs', () => {
+  let home: TestHome
+  let yard: Yard
+  let server: Listening
+  beforeAll(async () => {
+    home = await openHome()
+    const smol = fetched(SMOLLM2) ? { smol: { file: SMOLLM2, context: 2048 } } : {}
+    yard = await createYard({
+      home: home.path,
+      models: { tiny: { file: TINY_CHAT, context: 1024 }, ...smol },
+    })
+    server = await yard.listen({ port: 0 })
+    client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 })
+    anthropic = new Anthropic({ baseURL: server.url, apiKey: 'none', maxRetries: 0 })
+    ollama = new Ollama({ host: server.url })
+  })
+  afterAll(async () => {
+    await yard.stop()
+    await home.remove()
+  })
+
+  const weather = (text: string): Question => ({
+    model: 'tiny',
+    text,
+    name: 'get_weather',
+    parameters: PARAMETERS,
+  })
+
+  describe.each([OPENAI, ANTHROPIC, OLLAMA])('$title', ({ ask, stream, reason, forces }) => {
+    it.each([
+      ['whole', ask],
+      ['streamed', stream],
+    ])('E2: one call, two calls, no call: %s', async (_, how) => {
+      expect(await how(weather('What is the weather in Rome?'))).toEqual({
+        names: ['get_weather'],
+        given: [{ city: 'Rome' }],
+        text: '',
+        reason,
+      })
+      expect((await how(weather('Weather in Rome and Oslo?'))).given).toEqual([
+        { city: 'Rome' },
+        { city: 'Oslo' },
+      ])
+      expect(await how(weather('hi'))).toMatchObject({ names: [], text: 'Hello, how are you today?' })
+    })
+
+    const tries = Number(process.env['MODELYARD_FORCED_TRIES'] ?? 10)
+    it.runIf(forces && fetched(SMOLLM2))(
+      `E2: SmolLM2 gives a valid call each time it is forced to (${tries} tries)`,
+      { timeout: 60_000 + 60_000 * tries },
+      async () => {
+        for (let index = 0; index < tries; index++) {
+          const forced = index % 2 === 0 ? 'named' : 'required'
+          const how = index % 4 < 2 ? ask : stream
+          const told = await how({
+            model: 'smol',
+            text: `Report number ${index}.`,
+            name: 'report',
+            parameters: REPORT,
+            forced,
+            temperature: 1,
+          })
+          expect(told).toMatchObject({ names: ['report'], text: '' })
+          expect(told.given.every(isReport)).toBe(true)
+        }
+      },
+    )
+  })
+})
