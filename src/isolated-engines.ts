@@ -2,6 +2,7 @@ import type { Clock } from './base/clock.ts'
 import { ModelyardError } from './base/errors.ts'
 import type { YardDirectories } from './config/directories.ts'
 import type { Engine, LoadedModel, LoadOptions, LoadPlan } from './engines/engine.ts'
+import type { MeasuredFootprint } from './host/memory.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
 import { UpstreamEngine } from './engines/upstream/upstream-engine.ts'
@@ -13,6 +14,8 @@ export interface EngineOptions {
   /** The caller's own engines; they run in this process. */
   custom: readonly Engine[]
   environmentVariable: (name: string) => string | undefined
+  /** What a process holds on devices (M12). */
+  deviceBytes: (pid: number) => MeasuredFootprint
 }
 
 /**
@@ -23,7 +26,7 @@ export class IsolatedEngines {
   readonly byName: ReadonlyMap<string, Engine>
   readonly #workers = new Map<string, WorkerEngine>()
 
-  constructor({ clock, directories, custom, environmentVariable }: EngineOptions) {
+  constructor({ clock, directories, custom, environmentVariable, deviceBytes }: EngineOptions) {
     const llama = { enginesDirectory: directories.engines }
     const builtIn: [Engine, Record<string, unknown>][] = [
       [new NodeLlamaCppEngine(llama), llama],
@@ -39,6 +42,7 @@ export class IsolatedEngines {
         inner,
         clock,
         engineOptions,
+        deviceBytes,
         recordsDirectory: directories.workers,
         logDirectory: directories.logs,
       })

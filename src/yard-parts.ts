@@ -9,6 +9,7 @@ import type { YardConfiguration } from './config/yard-configuration.ts'
 import { EventBus } from './events/event-bus.ts'
 import type { YardEvent } from './events/event-map.ts'
 import type { HomeClaim } from './host/home-lock.ts'
+import { DeviceWatch } from './host/device-watch.ts'
 import { readHostFacts } from './host/host-facts.ts'
 import { HostMemoryProbe } from './host/memory-probe.ts'
 import { endLeftovers } from './host/worker-records.ts'
@@ -127,13 +128,20 @@ async function wire(
   ])
   const stopFollowing = store.follow(bus)
   recipes = new RecipeBook(store.settings)
-  const probe = new HostMemoryProbe()
+  const devices = new DeviceWatch({ clock })
+  await devices.start()
+  for (const reason of devices.unreadable()) {
+    const message = `A GPU is not used, because its memory is unknown: ${reason}.`
+    bus.emit('warning-raised', { code: 'gpu_unreadable', message })
+  }
+  const probe = new HostMemoryProbe({ devices })
   const host = (): ReturnType<typeof readHostFacts> => readHostFacts(probe)
   const engines = new IsolatedEngines({
     clock,
     directories,
     custom: options.engines ?? [],
     environmentVariable,
+    deviceBytes: (pid) => devices.heldBy(pid),
   })
   const pool = new Pool({
     clock,
@@ -184,6 +192,7 @@ async function wire(
       },
     },
     close: async () => {
+      devices.close()
       await engines.close()
       trace?.close()
       stopFollowing()

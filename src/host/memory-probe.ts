@@ -7,6 +7,8 @@ import type { DomainReading, HostReading, MemoryProbe } from './memory.ts'
 export interface MemoryProbeOptions extends HostRoots {
   /** Default: the running system's. Other systems than Linux are asked through Node. */
   platform?: NodeJS.Platform
+  /** What drivers tell of devices, and of the memory of a Mac; see `DeviceWatch`. */
+  devices?: MemoryProbe
 }
 
 /** What one control group allows: its limit, and what of it is free. */
@@ -31,7 +33,7 @@ const FILES = {
 
 /**
  * Reads the memory of this host: on Linux what the kernel calls available, bounded by every control group above us; swap never
- * counts. GPU memory is not read: without a reading nothing may be loaded there.
+ * counts. What drivers tell of devices is added as it is; without a reading nothing may be loaded there.
  */
 export class HostMemoryProbe implements MemoryProbe {
   readonly #options: MemoryProbeOptions
@@ -45,7 +47,7 @@ export class HostMemoryProbe implements MemoryProbe {
 
   read(): HostReading {
     const ram = this.#platform === 'linux' ? this.#readLinux() : readThroughNode(this.#platform)
-    return ram === undefined ? {} : { ram }
+    return { ...(ram !== undefined && { ram }), ...this.#options.devices?.read() }
   }
 
   #readLinux(): DomainReading | undefined {

@@ -1,6 +1,7 @@
+import { platform } from 'node:os'
 import type { GgufFacts } from '../../models/model-facts.ts'
 import type { DeviceOptions } from '../../models/model-spec.ts'
-import type { HostFacts } from '../engine.ts'
+import type { HostFacts, LoadPlan } from '../engine.ts'
 import { reservedBytes, contextBytes, type LoadShape } from './footprint.ts'
 
 /** Part of a device's free memory that is left alone: drivers and desktops need it. */
@@ -32,4 +33,23 @@ export function layersOnGpu(share: number, gguf: GgufFacts): number {
 
 function layersOf({ layers }: GgufFacts): number {
   return layers + 1
+}
+
+/** Whether GPU and programs share the memory of this machine, so that no device has any of its own. */
+export function isUnified(system: NodeJS.Platform = platform()): boolean {
+  return system === 'darwin'
+}
+
+/** Why a plan that demands a GPU cannot be loaded; undefined when it can. What has no readable room on a device is never put there (R5). */
+export function gpuRefusal(
+  { model, spec, footprint }: Pick<LoadPlan, 'model' | 'spec' | 'footprint'>,
+  usable: boolean,
+  system: NodeJS.Platform = platform(),
+): string | undefined {
+  const { gpu, gpuLayers } = spec.device
+  if (gpu === false || gpu === 'auto') return undefined
+  const demands = `Model "${model}" demands a GPU (device.gpu), and`
+  if (!usable) return `${demands} none can be used here; set it to "auto" or false.`
+  if (isUnified(system) || gpuLayers === 0 || footprint['gpu:0'] !== undefined) return undefined
+  return `${demands} no free memory of one is known, which counts as none; set it to "auto" or false. modelyard doctor tells what was read.`
 }

@@ -8,7 +8,7 @@ import { GrammarShelf } from './answer-grammar.ts'
 import { ContextGate } from './context-gate.ts'
 import { EmbeddingModel } from './embedding-model.ts'
 import type { LoadShape } from './footprint.ts'
-import { layersOnGpu } from './gpu-layers.ts'
+import { gpuRefusal, isUnified, layersOnGpu } from './gpu-layers.ts'
 import type { LlamaContext, LlamaModel } from './llama-module.ts'
 import { claimThreads, type LlamaRuntime } from './llama-runtime.ts'
 import { ModelLifetime } from './model-lifetime.ts'
@@ -49,13 +49,9 @@ export async function loadModel(plan: LoadPlan, using: LoadWith): Promise<Loaded
 }
 
 /** @throws model_load_failed when the spec demands a GPU and there is none */
-function requireGpu({ model, spec }: LoadPlan, { llama }: LlamaRuntime): void {
-  const { gpu } = spec.device
-  if (gpu === false || gpu === 'auto' || llama.gpu !== false) return
-  throw failed(
-    'bad_option',
-    `Model "${model}" demands a GPU (device.gpu), and none can be used here; set it to "auto" or false.`,
-  )
+function requireGpu(plan: LoadPlan, { llama }: LlamaRuntime): void {
+  const refusal = gpuRefusal(plan, llama.gpu !== false)
+  if (refusal !== undefined) throw failed('bad_option', refusal)
 }
 
 /** @throws model_load_failed when the file is gone since it was inspected (BR-26) */
@@ -92,8 +88,8 @@ async function loadWeights(plan: LoadPlan, { runtime, signal, onProgress }: Load
 /** A number where the plan has one; where memory is unified the engine decides, because the plan sees no device. */
 function gpuLayersOf({ spec, facts, footprint }: LoadPlan, { gpuShare }: LoadShape): number | 'auto' {
   if (spec.device.gpu === false) return 0
-  if (footprint['gpu:0'] === undefined || facts.gguf === undefined) return spec.device.gpuLayers ?? 'auto'
-  return layersOnGpu(gpuShare, facts.gguf)
+  if (footprint['gpu:0'] !== undefined && facts.gguf !== undefined) return layersOnGpu(gpuShare, facts.gguf)
+  return isUnified() ? (spec.device.gpuLayers ?? 'auto') : 0
 }
 
 async function prepareText(

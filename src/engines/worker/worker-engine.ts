@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { abortError, onAbort } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { ModelyardError, toModelyardError } from '../../base/errors.ts'
+import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type {
@@ -35,6 +36,8 @@ export interface WorkerEngineOptions {
   /** Keep one process ready that has imported the engine already (R18); it costs its memory. Default false. */
   spareWorker?: boolean
   deadlines?: Partial<WorkerDeadlines>
+  /** What a process holds on devices, where drivers tell. Absent = nobody tells, and what was promised stays booked. */
+  deviceBytes?: (pid: number) => MeasuredFootprint
 }
 
 /** Runs an in-process engine in supervised child processes, one per loaded model (E7): a crash, a leak or an endless loop ends with the child. */
@@ -73,8 +76,8 @@ export class WorkerEngine implements Engine {
     worker.send({ type: 'load', plan })
     try {
       const { parks } = await this.#loaded(worker, signal, onProgress)
-      const { clock } = this.#options
-      return new WorkerModel({ plan, worker, clock, deadlines: this.#deadlines, parks })
+      const { clock, deviceBytes = () => ({}) } = this.#options
+      return new WorkerModel({ plan, worker, clock, deadlines: this.#deadlines, parks, deviceBytes })
     } catch (error) {
       throw await this.#failedLoad(worker, signal, error)
     } finally {

@@ -21,6 +21,8 @@ export interface WorkerModelOptions {
   deadlines: WorkerDeadlines
   /** The engine can write slots to files. */
   parks: boolean
+  /** What a process holds on devices. */
+  deviceBytes: (pid: number) => MeasuredFootprint
 }
 
 /** A model in a worker process. Every promise it hands out is settled by the worker's answer or by its exit. */
@@ -36,15 +38,17 @@ export class WorkerModel implements LoadedModel {
   readonly #watch: WorkerWatch
   readonly #runs = new Map<number, WorkerRun>()
   readonly #questions = new WorkerQuestions()
+  readonly #deviceBytes: (pid: number) => MeasuredFootprint
   #lastId = 0
   #failure: ModelyardError | undefined
   #unloading: Promise<void> | undefined
 
-  constructor({ plan, worker, clock, deadlines, parks }: WorkerModelOptions) {
+  constructor({ plan, worker, clock, deadlines, parks, deviceBytes }: WorkerModelOptions) {
     this.plan = plan
     this.#worker = worker
     this.#clock = clock
     this.#deadlines = deadlines
+    this.#deviceBytes = deviceBytes
     this.#watch = this.#createWatch()
     this.exited = worker.exited.then((exit) => this.#leave(exit))
     if (parks) {
@@ -95,7 +99,7 @@ export class WorkerModel implements LoadedModel {
     if (this.#failure !== undefined) throw this.#failure
     if (ram !== undefined && !onDevices) return { ram }
     const own = (await this.#call({ method: 'memory' })) as MeasuredFootprint
-    return ram === undefined ? own : { ...own, ram }
+    return ram === undefined ? own : { ...own, ...this.#deviceBytes(this.pid), ram }
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
