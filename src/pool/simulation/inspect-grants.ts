@@ -21,11 +21,12 @@ export function inspectGrant(look: Look, command: CommandOf<'grant-lease'>): voi
   if (plan !== undefined && copy?.plan.key !== plan.key) breach('F15', `${command.lease} is for an old plan`)
   overtakesNobody(look, command)
   const leases = decision.state.instances.find(({ id }) => id === command.instance)?.leases
-  if (leases === 1) inspectThreads(look)
+  if (leases === 1) inspectThreads(look, command.instance)
 }
 
-/** R17 */
-export function inspectThreads({ decision: { state } }: Look): void {
+/** R17, when an instance begins to compute. After a lowered limit there may be more for a while, but nothing that uses any is added. */
+export function inspectThreads({ decision: { state } }: Look, beginner: string): void {
+  if (state.instances.find(({ id }) => id === beginner)?.plan.threads === 0) return
   // P14: whoever waits for what it asked for does not compute meanwhile.
   const leases = state.instances.flatMap(({ slots }) => slots.map(({ lease }) => lease?.within))
   const tickets = state.queues.flatMap((queue) => queue.tickets.map(({ within }) => within))

@@ -32,7 +32,7 @@ export class Inspector {
       if (this.#isStopped) breach('P12', `${command.lease} is granted after the stop`)
       inspectGrant(look, command)
     }
-    if (command.type === 'start-warm-up') inspectThreads(look)
+    if (command.type === 'start-warm-up') inspectThreads(look, command.instance)
     if (command.type === 'start-unload') inspectDeparture(look, command)
     if (command.type === 'set-alarm' && command.at <= look.event.at)
       breach('R1', 'the alarm rings in the past')
