@@ -59,8 +59,9 @@ export function messageJson({ id, model }: AnswerEnvelope, content: string, end:
   return `${head},"content":[${content}],"container":null,"diagnostics":null${end}}`
 }
 
+/** Without `citations`: where there are none the AI SDK refuses a null. */
 export function textBlockJson(text: string): string {
-  return `{"type":"text","text":${JSON.stringify(text)},"citations":null}`
+  return `{"type":"text","text":${JSON.stringify(text)}}`
 }
 
 export function thinkingBlockJson(thinking: string, signature: string): string {

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const ROOT = resolve(import.meta.dirname, '../..')
+/** Installing ten wheels takes 10 s on a quiet machine; a machine without an index gives up at once. */
+const DEADLINE = 150_000
+
+/** A Python with packages, or why there is none. */
+export type PythonEnvironment = { python: string } | { missing: string }
+
+/**
+ * An environment of its own with exactly these packages, kept under `.cache/python`. Packages come from the index that this machine's pip is
+ * configured for.
+ */
+export async function pythonEnvironment(requirements: string[]): Promise<PythonEnvironment> {
+  const name = createHash('sha256').update(requirements.join(' ')).digest('hex').slice(0, 12)
+  const folder = join(ROOT, '.cache/python', name)
+  const python = join(folder, 'bin/python')
+  if (existsSync(python)) return { python }
+  const half = `${folder}.${process.pid}`
+  try {
+    await run('python3', ['-m', 'venv', half], { timeout: DEADLINE })
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '1']
+    await run(join(half, 'bin/python'), [...pip, ...requirements], { timeout: DEADLINE })
+    // Only a whole one gets the name, so that a run that was cut off leaves nothing to stumble over.
+    await rename(half, folder)
+    return { python }
+  } catch (error) {
+    if (existsSync(python)) return { python }
+    return { missing: (error as Error).message.split('\n').slice(0, 3).join(' ') }
+  } finally {
+    await rm(half, { recursive: true, force: true })
+  }
+}
+
+/** Runs a program of `test/clients/python`. @returns what it told, by name */
+export async function runPython(
+  { python }: { python: string },
+  program: string,
+  args: string[],
+): Promise<Record<string, unknown>> {
+  const path = join(import.meta.dirname, 'python', program)
+  const { stdout } = await run(python, [path, ...args], { timeout: DEADLINE })
+  const lines = stdout.trim().split('\n').map((line) => JSON.parse(line) as { name: string; value: unknown })
+  return Object.fromEntries(lines.map(({ name, value }) => [name, value]))
+} // prettier-ignore
