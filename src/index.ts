@@ -7,9 +7,15 @@ export type { YardConfiguration } from './config/yard-configuration.ts'
 export { loadConfiguration, type LoadConfigurationOptions } from './config.ts'
 export { ModelyardError, type ErrorCode } from './base/errors.ts'
 export type { YardEvent, YardEvents } from './events/event-map.ts'
-export type { ChatRequest, CompletionRequest, EmbeddingRequest } from './runs/library-request.ts'
+export type {
+  ChatRequest,
+  CompletionRequest,
+  EmbeddingRequest,
+  RerankRequest,
+} from './runs/library-request.ts'
 export type { Answer, TextStream } from './runs/text-stream.ts'
 export type { HandledTool, ToolHandlerContext } from './runs/tool-handler.ts'
+export type { Scores } from './runs/collect-scores.ts'
 export type { Embeddings } from './runs/collect-vectors.ts'
 export type { Run, RunInfo, RunRequest } from './runs/run.ts'
 export type { ContentPart, Message, Tool, ToolCall, ToolChoice } from './tasks/message.ts'

@@ -7,15 +7,18 @@ import {
   chatRun,
   completionRun,
   embeddingRun,
+  rerankRun,
   type ChatRequest,
   type CompletionRequest,
   type EmbeddingRequest,
+  type RerankRequest,
 } from './runs/library-request.ts'
 import { applyRecipe } from './runs/apply-recipe.ts'
 import type { Run, RunRequest } from './runs/run.ts'
 import { startRun } from './runs/run-task.ts'
 import { TextStream } from './runs/text-stream.ts'
 import { ToolRounds } from './runs/tool-rounds.ts'
+import { collectScores, type Scores } from './runs/collect-scores.ts'
 import { collectVectors, type Embeddings } from './runs/collect-vectors.ts'
 import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
@@ -117,6 +120,11 @@ export class Yard implements YardPort, AsyncDisposable {
 
   waitOf(ticket: string): { place: number; reason: string } | undefined {
     return this.#parts.pool.waitOf(ticket)
+  }
+
+  /** How well each document answers the query, 0…1, in the order given. */
+  async rerank(request: RerankRequest): Promise<Scores> {
+    return collectScores(this.startRun(rerankRun(request)))
   }
 
   startRun(request: RunRequest): Run {

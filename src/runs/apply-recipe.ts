@@ -6,7 +6,7 @@ import type { Task } from '../tasks/task.ts'
 
 /** A task as the model that a recipe stands on is to do it: what the task leaves out comes from the recipe. Pure. */
 export function applyRecipe(task: Task, recipe: ModelRecipe): Task {
-  if (task.kind === 'embedding') return task
+  if (task.kind === 'embedding' || task.kind === 'rerank') return task
   const generation = { ...task, ...generationOf(task, recipe) }
   if (generation.kind !== 'chat') return generation
   return { ...generation, messages: messagesOf(generation.messages, recipe) }

@@ -54,6 +54,11 @@ export interface CompletionRequest extends CallOptions, GenerationOptions {
   echo?: boolean
 }
 
+export interface RerankRequest extends CallOptions {
+  query: string
+  documents: string[]
+}
+
 export interface EmbeddingRequest extends CallOptions {
   /** One text or many; the answer has one vector for each, in order. */
   input: string | string[]
@@ -162,6 +167,13 @@ export function completionRun(request: CompletionRequest): RunRequest {
   refuseUnknownKeys(request, [...GENERATION_KEYS, 'prompt', 'suffix', 'echo'])
   const own = pick(request, ['prompt', 'suffix', 'echo'])
   return runRequest(request, { kind: 'completion', ...generationOf(request), ...own })
+}
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function rerankRun(request: RerankRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, 'query', 'documents'])
+  const { query, documents } = request
+  return runRequest(request, { kind: 'rerank', query, documents })
 }
 
 /** @throws ModelyardError `invalid_request` naming the option that is wrong */

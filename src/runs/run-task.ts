@@ -217,8 +217,9 @@ class RunningTask {
   }
 
   #slotContent(fingerprint: Fingerprint, outcome: SourceOutcome): { fingerprint?: Fingerprint } {
-    if ('error' in outcome || this.#request.task.kind === 'embedding') return {}
-    if (this.#request.task.kind === 'completion') return { fingerprint }
+    const { kind } = this.#request.task
+    if ('error' in outcome || (kind !== 'chat' && kind !== 'completion')) return {}
+    if (kind === 'completion') return { fingerprint }
     return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()) }
   }
 

@@ -62,7 +62,8 @@ function embeddingNeeds(task: EmbeddingTask, can: EngineCapabilities): Need[] {
 
 function needsOf(task: Task, can: EngineCapabilities): Need[] {
   if (task.kind === 'chat') return chatNeeds(task, can)
-  return task.kind === 'completion' ? completionNeeds(task, can) : embeddingNeeds(task, can)
+  if (task.kind === 'completion') return completionNeeds(task, can)
+  return task.kind === 'embedding' ? embeddingNeeds(task, can) : []
 }
 
 /** The first thing the task needs and the engine lacks; undefined when all is there. Pure; asked before anything is loaded. */

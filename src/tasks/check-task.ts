@@ -1,6 +1,7 @@
 import { ModelyardError } from '../base/errors.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { Message } from './message.ts'
+import type { RerankTask } from './rerank-task.ts'
 import type { Sampling, TextGeneration } from './sampling.ts'
 import type { Task } from './task.ts'
 
@@ -74,9 +75,18 @@ function checkInputs({ inputs, dimensions }: EmbeddingTask): void {
   checkNumber('dimensions', dimensions, [1, 1_000_000], true)
 }
 
+function checkDocuments({ query, documents }: RerankTask): void {
+  if (typeof query !== 'string' || query === '') refuse('query', 'must be a text that is not empty.')
+  if (!Array.isArray(documents) || documents.length === 0) refuse('documents', 'must hold at least one text.')
+  documents.forEach((document, index) => {
+    if (typeof document !== 'string') refuse(`documents[${index}]`, 'must be a text.')
+  })
+}
+
 /** Refuses a task that is wrong in itself, naming the field, before anything else happens. @throws ModelyardError `invalid_request` */
 export function checkTask(task: Task): void {
   if (task.kind === 'embedding') return checkInputs(task)
+  if (task.kind === 'rerank') return checkDocuments(task)
   checkGeneration(task)
   if (task.kind !== 'chat') return
   if (!Array.isArray(task.messages) || task.messages.length === 0)

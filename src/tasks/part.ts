@@ -7,7 +7,7 @@ export interface TokenLogprob {
   top: { text: string; bytes: number[]; logprob: number }[]
 }
 
-/** What streams out of a run, in order: one `started`, then text, reasoning, tool calls or vectors. */
+/** What streams out of a run, in order: one `started`, then text, reasoning, tool calls, vectors or scores. */
 export type Part =
   /** The prompt is evaluated, generation begins: all checks that could refuse the task are behind us. */
   | { type: 'started'; promptTokens: number; cachedTokens: number }
@@ -16,6 +16,8 @@ export type Part =
   | { type: 'tool-call'; index: number; id: string; name: string }
   | { type: 'tool-call-arguments'; index: number; text: string }
   | { type: 'vector'; index: number; vector: Float32Array }
+  /** 0…1: how well a document answers the query. */
+  | { type: 'score'; index: number; score: number }
 
 export type FinishReason =
   | 'stop' // the model ended its turn

@@ -92,7 +92,7 @@ describe('what is known of models', () => {
     expect(made).toMatchObject({
       id: 'made',
       facts: null,
-      capabilities: { tasks: ['chat', 'completion', 'embedding'] },
+      capabilities: { tasks: ['chat', 'completion', 'embedding', 'rerank'] },
     })
     expect(yard.state().instances).toEqual([])
     await expect(yard.collection.remove('tiny')).rejects.toMatchObject({ code: 'invalid_request' })

@@ -42,7 +42,7 @@ export function capabilitiesOf({ capabilities, purpose }: ModelDescription): str
     ['vision', ({ images }) => images],
     ['thinking', ({ reasoning }) => reasoning],
   ]
-  const generates = capabilities.tasks.some((task) => task !== 'embedding')
+  const generates = capabilities.tasks.some((task) => task === 'chat' || task === 'completion')
   return can.flatMap(([name, has]) => {
     const onlyOfText = !['completion', 'embedding'].includes(name)
     return has(capabilities) && (generates || !onlyOfText) ? [name] : []

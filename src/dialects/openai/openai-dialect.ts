@@ -3,6 +3,7 @@ import { decodeResponse } from '../openai-responses/decode-response.ts'
 import { decodeChat } from './decode-chat.ts'
 import { decodeCompletion } from './decode-completion.ts'
 import { decodeEmbedding } from './decode-embedding.ts'
+import { decodeRerank } from './decode-rerank.ts'
 import { encodeError } from './encode-error.ts'
 import { findModel, listModels } from './list-models.ts'
 import { refusedRoutes } from './refused-routes.ts'
@@ -19,6 +20,7 @@ export const openAiDialect: Dialect = {
     { method: 'POST', path: '/responses', body: 'json', decode: decodeResponse },
     { method: 'POST', path: '/completions', body: 'json', decode: decodeCompletion },
     { method: 'POST', path: '/embeddings', body: 'json', decode: decodeEmbedding },
+    { method: 'POST', path: '/rerank', body: 'json', decode: decodeRerank },
     ...refusedRoutes,
   ],
   errorBody: encodeError,

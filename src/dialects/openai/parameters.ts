@@ -45,6 +45,17 @@ export const COMPLETION_PARAMETERS: ParameterTable = new Map([
   ['best_of', neutral('number', [1], { range: { least: 1, integer: true } })],
 ])
 
+/** `POST /v1/rerank` (no reference of OpenAI's; Jina's and Cohere's) */
+export const RERANK_PARAMETERS: ParameterTable = new Map([
+  ...named(['model', 'query', 'documents'], TASK),
+  ...named(['top_n', 'return_documents'], ANSWER),
+  [
+    'max_tokens_per_doc',
+    neutral('number', [], { instead: 'shorten the documents: nothing is cut in silence' }),
+  ],
+  ['rank_fields', neutral('array', [['text']], { instead: 'send documents as texts' })],
+])
+
 /** `POST /v1/embeddings` */
 export const EMBEDDING_PARAMETERS: ParameterTable = new Map([
   ...named(['model', 'input', 'dimensions'], TASK),

@@ -319,6 +319,25 @@ const EXCHANGES: Exchange[] = [
     parts: [LOGPROBS],
   },
   {
+    title: 'rerank',
+    path: '/rerank',
+    body: {
+      model: 'tiny',
+      query: 'q',
+      documents: ['a', { text: 'b' }, 'c'],
+      top_n: 2,
+      return_documents: true,
+    },
+    parts: [
+      [
+        STARTED,
+        { type: 'score', index: 0, score: 0.25 },
+        { type: 'score', index: 1, score: 0.75 },
+        { type: 'score', index: 2, score: 0.25 },
+      ],
+    ],
+  },
+  {
     title: 'embedding-float',
     path: VECTORS,
     body: { model: 'tiny', input: ['a', 'b'] },

@@ -86,7 +86,8 @@ export interface LlamaModel {
   getTokenAttributes(token: number): LlamaTokenAttributes
   isEogToken(token: number): boolean
   createContext(options: LlamaContextOptions): Promise<LlamaContext>
-  createEmbeddingContext(options: LlamaEmbeddingContextOptions): Promise<LlamaEmbeddingContext>
+  createEmbeddingContext(options: LlamaPooledContextOptions): Promise<LlamaEmbeddingContext>
+  createRankingContext(options: LlamaPooledContextOptions): Promise<LlamaRankingContext>
   dispose(): Promise<void>
 }
 
@@ -111,7 +112,7 @@ export interface LlamaContext {
   dispose(): Promise<void>
 }
 
-export interface LlamaEmbeddingContextOptions {
+export interface LlamaPooledContextOptions {
   contextSize: number
   batchSize: number
   threads: number
@@ -121,6 +122,14 @@ export interface LlamaEmbeddingContextOptions {
 export interface LlamaEmbeddingContext {
   /** One at a time whoever asks; the vector is not normalised. Adds the tokens that begin and end a text where they are missing, to the list given. */
   getEmbeddingFor(tokens: number[]): Promise<{ readonly vector: readonly number[] }>
+  dispose(): Promise<void>
+}
+
+export interface LlamaRankingContext {
+  /** 0…1; one at a time whoever asks. @throws for a pair as long as the context */
+  rank(query: string, document: string): Promise<number>
+  /** Tokens of a pair, those included that stand around it. */
+  calculateInputLength(query: string, document: string): number
   dispose(): Promise<void>
 }
 

@@ -6,7 +6,7 @@ import { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadedModel, LoadFailureClass, LoadOptions, LoadPlan } from '../engine.ts'
 import { GrammarShelf } from './answer-grammar.ts'
 import { ContextGate } from './context-gate.ts'
-import { EmbeddingModel } from './embedding-model.ts'
+import { EmbeddingWork } from './embedding-work.ts'
 import type { LoadShape } from './footprint.ts'
 import { gpuRefusal, isUnified, layersOnGpu } from './gpu-layers.ts'
 import type { LlamaContext, LlamaModel } from './llama-module.ts'
@@ -14,7 +14,9 @@ import { claimThreads, type LlamaRuntime } from './llama-runtime.ts'
 import { ModelLifetime } from './model-lifetime.ts'
 import { nodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 import { shapeOfPlan } from './node-llama-cpp-plan.ts'
+import { PooledModel, type PooledWork } from './pooled-model.ts'
 import { PrefillPace } from './prefill-pace.ts'
+import { RankingWork } from './ranking-work.ts'
 import { sampleAfterFirst } from './sample-after-first.ts'
 import { Slot } from './slot.ts'
 import { TextModel } from './text-model.ts'
@@ -38,9 +40,9 @@ export async function loadModel(plan: LoadPlan, using: LoadWith): Promise<Loaded
   try {
     model = await loadWeights(plan, using)
     onProgress({ stage: 'preparing' })
-    return plan.facts.purpose === 'embedding'
-      ? await prepareEmbedding(plan, model, release, using)
-      : await prepareText(plan, model, release, using)
+    return plan.facts.purpose === 'generation'
+      ? await prepareText(plan, model, release, using)
+      : await preparePooled(plan, model, release, using)
   } catch (error) {
     await model?.dispose() // Its contexts go with it.
     release()
@@ -148,23 +150,26 @@ async function createContext(
   })
 }
 
-async function prepareEmbedding(
+async function preparePooled(
   plan: LoadPlan,
   model: LlamaModel,
   release: () => void,
   { runtime, signal, clock }: LoadWith,
 ): Promise<LoadedModel> {
-  const { threads } = plan
+  const lifetime = lifetimeOf(plan, runtime, clock)
+  return new PooledModel({ plan, model, work: await pooledWork(plan, model, signal), lifetime, release })
+}
+
+async function pooledWork(plan: LoadPlan, model: LlamaModel, createSignal: AbortSignal): Promise<PooledWork> {
+  const { threads, facts } = plan
+  const vocabulary = new Vocabulary(model)
   // The engine refuses texts as long as the context, so it gets room for one token more.
   const contextSize = plan.contextSize + 1
-  const context = await model.createEmbeddingContext({
-    contextSize,
-    batchSize: contextSize,
-    threads,
-    createSignal: signal,
-  })
-  const lifetime = lifetimeOf(plan, runtime, clock)
-  return new EmbeddingModel({ plan, model, context, vocabulary: new Vocabulary(model), lifetime, release })
+  const options = { contextSize, batchSize: contextSize, threads, createSignal }
+  if (facts.purpose === 'rerank')
+    return new RankingWork(plan, await model.createRankingContext(options), vocabulary)
+  const context = await model.createEmbeddingContext(options)
+  return new EmbeddingWork(plan, context, vocabulary, model.embeddingVectorSize)
 }
 
 function templateOf({ facts }: LoadPlan, vocabulary: Vocabulary): ChatTemplate {

@@ -241,11 +241,10 @@ describe('the key', () => {
 })
 
 describe('refusals', () => {
-  it('a model without a GGUF file, a reranker, and a file without a tokenizer', () => {
+  it('a model without a GGUF file, and a file without a tokenizer', () => {
     expect(() =>
       planLoad(spec(), { format: 'none', fileSize: 0, contentId: '', purpose: 'generation' }, HOST),
     ).toThrow('has no GGUF file')
-    expect(() => planLoad(spec(), facts(SMOLLM2, { purpose: 'rerank' }), HOST)).toThrow('reranker')
     expect(() => planLoad(spec(), facts({ ...SMOLLM2, vocabularySize: 0 }), HOST)).toThrow('no tokenizer')
   })
 

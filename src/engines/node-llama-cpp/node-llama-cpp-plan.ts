@@ -14,7 +14,7 @@ import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-
 
 export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
   ...NO_CAPABILITIES,
-  tasks: ['chat', 'completion', 'embedding'],
+  tasks: ['chat', 'completion', 'embedding', 'rerank'],
   structuredOutput: true,
   grammar: true,
   tools: true,
@@ -79,12 +79,6 @@ function requireGguf({ id }: ModelSpec, facts: ModelFacts): GgufFacts {
       `Model "${id}" has no GGUF file; node-llama-cpp runs nothing else.`,
     )
   }
-  if (facts.purpose === 'rerank') {
-    throw new ModelyardError(
-      'unsupported',
-      `Model "${id}" is a reranker; node-llama-cpp does not run them yet.`,
-    )
-  }
   if (facts.gguf.vocabularySize === 0) {
     throw new ModelyardError('model_file_invalid', `Model "${id}" has no tokenizer in its file.`)
   }
@@ -92,7 +86,7 @@ function requireGguf({ id }: ModelSpec, facts: ModelFacts): GgufFacts {
 }
 
 function tasksOf({ purpose }: ModelFacts): TaskKind[] {
-  return purpose === 'embedding' ? ['embedding'] : ['chat', 'completion']
+  return purpose === 'generation' ? ['chat', 'completion'] : [purpose]
 }
 
 function threadsOf({ device }: ModelSpec, { cores }: HostFacts): number {
@@ -106,13 +100,13 @@ function loadShape(
   host: HostFacts,
   options: NodeLlamaCppOptions,
 ): LoadShape {
-  const embedding = facts.purpose === 'embedding'
+  const pooled = facts.purpose !== 'generation'
   const contextSize = spec.context ?? Math.min(gguf.contextLength, DEFAULT_CONTEXT)
   const onGpu = spec.device.gpu !== false && host.memory['gpu:0'] !== undefined
   const shape: LoadShape = {
     contextSize,
-    slots: embedding ? 1 : spec.slots,
-    batchSize: batchSizeOf(embedding, onGpu, contextSize, options),
+    slots: pooled ? 1 : spec.slots,
+    batchSize: batchSizeOf(pooled, onGpu, contextSize, options),
     kvCacheType: options.kvCacheType ?? 'f16',
     flashAttention: options.flashAttention ?? 'auto',
     gpuShare: 0,
@@ -120,14 +114,14 @@ function loadShape(
   return { ...shape, gpuShare: gpuShareOf(spec.device, gguf, shape, host) }
 }
 
-/** A text that is embedded is evaluated in one batch: attention that looks both ways, and pooling, need it whole. */
+/** A text that is pooled (embedded, or judged with a query) is evaluated in one batch: attention that looks both ways, and pooling, need it whole. */
 function batchSizeOf(
-  embedding: boolean,
+  pooled: boolean,
   onGpu: boolean,
   contextSize: number,
   { batchSize }: NodeLlamaCppOptions,
 ): number {
-  return embedding ? contextSize : Math.min(batchSize ?? (onGpu ? 512 : 256), contextSize)
+  return pooled ? contextSize : Math.min(batchSize ?? (onGpu ? 512 : 256), contextSize)
 }
 
 /** What the engine is told of a plan, found again from the plan alone: it may have crossed to another process. */
@@ -138,7 +132,7 @@ export function shapeOfPlan({ contextSize, slots, spec, facts, footprint }: Load
   return {
     contextSize,
     slots,
-    batchSize: batchSizeOf(facts.purpose === 'embedding', gpu !== undefined, contextSize, options),
+    batchSize: batchSizeOf(facts.purpose !== 'generation', gpu !== undefined, contextSize, options),
     kvCacheType: options.kvCacheType ?? 'f16',
     flashAttention: options.flashAttention ?? 'auto',
     gpuShare: gpu === undefined ? 0 : gpu.weights / Math.max(1, weights),

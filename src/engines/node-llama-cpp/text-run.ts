@@ -40,8 +40,8 @@ export function runText(task: Task, options: RunOptions, slot: Slot, host: TextH
 
 /** @throws unsupported for a kind of task that gives no text */
 export function requireText(task: Task, { model }: LoadPlan): TextTask {
-  if (task.kind !== 'embedding') return task
-  throw new ModelyardError('unsupported', `Model "${model}" writes text; it does not make embeddings.`, {
+  if (task.kind === 'chat' || task.kind === 'completion') return task
+  throw new ModelyardError('unsupported', `Model "${model}" writes text; it cannot do ${task.kind} tasks.`, {
     details: { param: 'model', task: task.kind },
   })
 }

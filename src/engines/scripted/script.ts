@@ -25,6 +25,7 @@ export interface CompiledEntry {
   finishReason: FinishReason | undefined
   usage: Partial<Usage>
   vector: Float32Array | undefined
+  score: number | undefined
 }
 
 /** The entries of a script, checked and made ready. @throws ModelyardError `config_invalid` */
@@ -57,6 +58,7 @@ function compileEntry(entry: ScriptEntry, index: number): CompiledEntry {
     finishReason: entry.finishReason,
     usage: entry.usage ?? {},
     vector: entry.vector === undefined ? undefined : Float32Array.from(entry.vector),
+    score: entry.score,
   }
 }
 

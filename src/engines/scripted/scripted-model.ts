@@ -8,6 +8,7 @@ import { tokensOfPrompt } from './prompt-tokens.ts'
 import { compileScript, type CompiledEntry } from './script.ts'
 import { countInputs, runEmbedding } from './scripted-embedding.ts'
 import type { ScriptedOptions } from './scripted-options.ts'
+import { countPairs, runRanking } from './scripted-ranking.ts'
 import { runText, type ScriptedHost } from './scripted-run.ts'
 import { ScriptedSlot } from './scripted-slot.ts'
 
@@ -37,14 +38,15 @@ export class ScriptedModel implements LoadedModel {
   }
 
   run(task: Task, options: RunOptions): PartStream {
-    return task.kind === 'embedding'
-      ? runEmbedding(task, options.signal, this.#host)
-      : runText(task, options, this.#host)
+    if (task.kind === 'embedding') return runEmbedding(task, options.signal, this.#host)
+    if (task.kind === 'rerank') return runRanking(task, options.signal, this.#host)
+    return runText(task, options, this.#host)
   }
 
   async countTokens(task: Task): Promise<number> {
     this.#host.lifetime.check()
-    return task.kind === 'embedding' ? countInputs(task) : tokensOfPrompt(task).length
+    if (task.kind === 'embedding') return countInputs(task)
+    return task.kind === 'rerank' ? countPairs(task) : tokensOfPrompt(task).length
   }
 
   async warmUp(signal: AbortSignal): Promise<void> {

@@ -101,6 +101,8 @@ export interface ScriptEntry {
   hangAt?: number | 'prefill'
   /** Replaces counted numbers. */
   usage?: Partial<Usage>
+  /** The score of a matching document, 0…1. */
+  score?: number
   /** The vector of a matching embedding input; normalised as it is. */
   vector?: number[]
 }

@@ -13,7 +13,7 @@ const DEFAULT_MEMORY = 1024 ** 2
 
 /** Everything: a client can be tested against any feature. */
 export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
-  tasks: ['chat', 'completion', 'embedding'],
+  tasks: ['chat', 'completion', 'embedding', 'rerank'],
   tools: true,
   structuredOutput: true,
   logprobs: true,

@@ -120,6 +120,7 @@ const entryFields: Record<keyof ScriptEntry, Shape<unknown>> = {
   hangAt: place(),
   usage: usage(),
   vector: list(number(), { min: 1 }),
+  score: number({ min: 0, max: 1 }),
 }
 
 /** The list of answers, as it stands in a script file too. One entry may stand alone. */

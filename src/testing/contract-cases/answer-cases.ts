@@ -12,6 +12,7 @@ const TASKS: Record<TaskKind, Task> = {
   chat: askedOf('hi'),
   completion: { kind: 'completion', prompt: 'hi', sampling: {}, stop: [] },
   embedding: { kind: 'embedding', inputs: ['hi'] },
+  rerank: { kind: 'rerank', query: 'hi', documents: ['ho'] },
 }
 
 async function tokensOf(bench: ContractBench, content: string): Promise<number> {

@@ -1,0 +1,86 @@
+import { ModelyardError } from '../../base/errors.ts'
+import type { Task } from '../../tasks/task.ts'
+import type { LoadPlan } from '../engine.ts'
+import type { LlamaEmbeddingContext } from './llama-module.ts'
+import type { PooledInputs, PooledWork } from './pooled-model.ts'
+import { requireTextWithin } from './prompt.ts'
+import { fitted } from './unit-vector.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** Characters from which a text is judged before it is cut into tokens: some tokenizers drop spaces, so that shorter ones may still fit. */
+const LONG_TEXT = 1_000_000
+
+/** Vectors of texts. */
+export class EmbeddingWork implements PooledWork {
+  readonly #plan: LoadPlan
+  readonly #context: LlamaEmbeddingContext
+  readonly #vocabulary: Vocabulary
+  readonly #dimensions: number
+
+  /** @param dimensions of the model's vectors */
+  constructor(plan: LoadPlan, context: LlamaEmbeddingContext, vocabulary: Vocabulary, dimensions: number) {
+    this.#plan = plan
+    this.#context = context
+    this.#vocabulary = vocabulary
+    this.#dimensions = dimensions
+  }
+
+  /** @throws context_length_exceeded naming the input */
+  prepare(task: Task): PooledInputs {
+    if (task.kind !== 'embedding') throw unsupported(this.#plan, task)
+    requireDimensions(task.dimensions, this.#dimensions)
+    const inputs = task.inputs.map((input, index) => this.#tokensOf(input, index))
+    return {
+      promptTokens: inputs.reduce((sum, tokens) => sum + tokens.length, 0),
+      steps: inputs.map((tokens, index) => async () => {
+        const { vector } = await this.#context.getEmbeddingFor(tokens)
+        return { type: 'vector', index, vector: fitted(vector, task.dimensions) }
+      }),
+    }
+  }
+
+  #tokensOf(input: string | number[], index: number): number[] {
+    const vocabulary = this.#vocabulary
+    const { contextSize } = this.#plan
+    if (typeof input !== 'string') vocabulary.requireTokens(input, `input[${index}]`)
+    else if (input.length > LONG_TEXT) requireTextWithin(contextSize, vocabulary, [input])
+    const tokens = vocabulary.withBorders(typeof input === 'string' ? vocabulary.tokenizeText(input) : input)
+    requireLength(tokens.length, index, contextSize)
+    return tokens
+  }
+
+  async warmUp(): Promise<void> {
+    const tokens = this.#vocabulary.withBorders(this.#vocabulary.tokenizeText('1'))
+    await this.#context.getEmbeddingFor(tokens)
+  }
+
+  async dispose(): Promise<void> {
+    await this.#context.dispose()
+  }
+}
+
+function unsupported({ model }: LoadPlan, { kind }: Task): ModelyardError {
+  return new ModelyardError('unsupported', `Model "${model}" makes embeddings; it cannot do ${kind} tasks.`, {
+    details: { param: 'model', task: kind },
+  })
+}
+
+function requireDimensions(dimensions: number | undefined, length: number): void {
+  if (dimensions === undefined || (dimensions >= 1 && dimensions <= length)) return
+  const message = `This model's vectors have ${length} dimensions; ask for 1 to ${length}, not ${dimensions}.`
+  throw new ModelyardError('invalid_request', message, { details: { param: 'dimensions' } })
+}
+
+function requireLength(tokens: number, index: number, contextSize: number): void {
+  if (tokens === 0) {
+    throw new ModelyardError('invalid_request', `Input ${index} is empty.`, {
+      details: { param: `input[${index}]` },
+    })
+  }
+  if (tokens <= contextSize) return
+  throw new ModelyardError(
+    'context_length_exceeded',
+    `The maximum context length is ${contextSize} tokens, but input ${index} has ${tokens}; shorten it.`,
+    { details: { promptTokens: tokens, contextSize, index, param: `input[${index}]` } },
+  )
+}

@@ -1,0 +1,66 @@
+import { ModelyardError } from '../../base/errors.ts'
+import type { Task } from '../../tasks/task.ts'
+import type { LoadPlan } from '../engine.ts'
+import type { LlamaRankingContext } from './llama-module.ts'
+import type { PooledInputs, PooledWork } from './pooled-model.ts'
+import { requireTextWithin } from './prompt.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** Characters from which a pair is judged before it is cut into tokens. */
+const LONG_PAIR = 1_000_000
+
+/** How well documents answer a query: the model reads each together with the query. */
+export class RankingWork implements PooledWork {
+  readonly #plan: LoadPlan
+  readonly #context: LlamaRankingContext
+  readonly #vocabulary: Vocabulary
+
+  constructor(plan: LoadPlan, context: LlamaRankingContext, vocabulary: Vocabulary) {
+    this.#plan = plan
+    this.#context = context
+    this.#vocabulary = vocabulary
+  }
+
+  /** @throws context_length_exceeded naming the document */
+  prepare(task: Task): PooledInputs {
+    if (task.kind !== 'rerank') throw unsupported(this.#plan, task)
+    const { query, documents } = task
+    const lengths = documents.map((document, index) => this.#lengthOf(query, document, index))
+    return {
+      promptTokens: lengths.reduce((sum, length) => sum + length, 0),
+      steps: documents.map((document, index) => async () => {
+        const score = await this.#context.rank(query, document)
+        return { type: 'score', index, score }
+      }),
+    }
+  }
+
+  /** Tokens of both together, as they are evaluated. */
+  #lengthOf(query: string, document: string, index: number): number {
+    const { contextSize } = this.#plan
+    if (query.length + document.length > LONG_PAIR) {
+      requireTextWithin(contextSize, this.#vocabulary, [query, document])
+    }
+    const length = this.#context.calculateInputLength(query, document)
+    if (length <= contextSize) return length
+    throw new ModelyardError(
+      'context_length_exceeded',
+      `The maximum context length is ${contextSize} tokens, but the query and document ${index} have ${length}; shorten them.`,
+      { details: { promptTokens: length, contextSize, index, param: `documents[${index}]` } },
+    )
+  }
+
+  async warmUp(): Promise<void> {
+    await this.#context.rank('1', '1')
+  }
+
+  async dispose(): Promise<void> {
+    await this.#context.dispose()
+  }
+}
+
+function unsupported({ model }: LoadPlan, { kind }: Task): ModelyardError {
+  return new ModelyardError('unsupported', `Model "${model}" is a reranker; it cannot do ${kind} tasks.`, {
+    details: { param: 'model', task: kind },
+  })
+}
