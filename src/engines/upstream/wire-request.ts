@@ -1,3 +1,4 @@
+import { ModelyardError } from '../../base/errors.ts'
 import type { ModelDefaults } from '../../models/model-spec.ts'
 import type { ChatTask, OutputFormat } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
@@ -22,10 +23,11 @@ export interface WireSettings {
   system?: string
 }
 
-/** Text is always asked for as a stream, so that a client that leaves is felt there at once. */
+/** Text is always asked for as a stream, so that a client that leaves is felt there at once. @throws ModelyardError `unsupported` */
 export function wireRequest(task: Task, settings: WireSettings): WireRequest {
   const model = settings.remoteModel
   if (task.kind === 'embedding') return { path: '/embeddings', body: { model, ...embeddingFields(task) } }
+  if (task.kind === 'rerank') throw new ModelyardError('unsupported', 'Upstreams rank no documents here.')
   const common = {
     model,
     stream: true,
