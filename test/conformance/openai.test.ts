@@ -46,6 +46,41 @@ describe('the official OpenAI SDK', () => {
   })
 
   describe('chat', () => {
+    it('E2: several choices, plain and streamed, with the prompt counted once', async () => {
+      const one = await client.chat.completions.create(say('Hi'))
+      const { choices, usage } = await client.chat.completions.create({ ...say('Hi'), n: 3 })
+      const texts = choices.map(({ index, message, finish_reason }) => [
+        index,
+        message.content,
+        finish_reason,
+      ])
+      expect(texts).toEqual([0, 1, 2].map((index) => [index, 'Hello there, friend.', 'stop']))
+      expect(usage?.prompt_tokens).toBe(one.usage?.prompt_tokens)
+      expect(usage?.completion_tokens).toBe(3 * (one.usage?.completion_tokens ?? 0))
+      const stream = client.chat.completions.stream({
+        ...say('Hi'),
+        n: 3,
+        stream_options: { include_usage: true },
+      })
+      const streamed = await stream.finalChatCompletion()
+      expect(streamed.choices.map(({ index, message }) => [index, message.content])).toEqual(
+        texts.map(([index, text]) => [index, text]),
+      )
+      expect(streamed.usage?.total_tokens).toBe(usage?.total_tokens)
+    })
+
+    it('E2: several choices of several prompts of a completion', async () => {
+      const { choices, usage } = await client.completions.create({
+        model: 'talker',
+        prompt: ['Hi', 'Ho'],
+        n: 2,
+      })
+      expect(choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
+      const pair = await client.completions.create({ model: 'talker', prompt: ['Hi', 'Ho'] })
+      expect(usage?.prompt_tokens).toBe(pair.usage?.prompt_tokens)
+      expect(usage?.completion_tokens).toBe(2 * (pair.usage?.completion_tokens ?? 0))
+    })
+
     it('create', async () => {
       const { data, response } = await client.chat.completions
         .create({ ...say('Hi'), temperature: 0 })
@@ -316,9 +351,9 @@ describe('the official OpenAI SDK', () => {
       ],
       [
         'something not supported',
-        { n: 3 },
+        { store: true },
         InternalServerError,
-        { status: 501, param: 'n', code: 'unsupported' },
+        { status: 501, param: 'store', code: 'unsupported' },
       ],
       ['a full queue', say('crowd'), RateLimitError, { status: 429, code: 'rate_limit_exceeded' }],
       [
@@ -375,7 +410,7 @@ describe('the official OpenAI SDK', () => {
           return fetch(url, init)
         },
       })
-      await expect(eager.chat.completions.create({ ...say('Hi'), n: 3 })).rejects.toThrow(APIError)
+      await expect(eager.chat.completions.create({ ...say('Hi'), store: true })).rejects.toThrow(APIError)
       expect(requests).toBe(1)
     })
   })

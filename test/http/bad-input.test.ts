@@ -159,8 +159,9 @@ const ROWS: Row[] = [
     headers: { 'modelyard-keep-alive': 'soon' },
   },
   // documented and not supported
-  chat('two choices', { n: 2 }, 501, 'n'),
   chat('no choice', { n: 0 }, 400, 'n'),
+  chat('nine choices', { n: 9 }, 400, 'n'),
+  chat('half a choice', { n: 1.5 }, 400, 'n'),
   chat('store', { store: true }, 501, 'store'),
   chat('audio answers', { modalities: ['text', 'audio'] }, 501, 'modalities'),
   chat('web search', { web_search_options: {} }, 501, 'web_search_options'),

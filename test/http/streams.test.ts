@@ -57,7 +57,7 @@ describe('errors before the first byte', () => {
   it('what cannot help to repeat says so to SDKs that repeat every 5xx', async () => {
     server = await startTestServer({ script: () => [new ModelyardError('model_too_large', 'Never fits.')] })
     expect((await server.post(PATH, CHAT)).headers.get('x-should-retry')).toBe('false')
-    expect((await server.post(PATH, { ...CHAT, n: 2 })).headers.get('x-should-retry')).toBe('false')
+    expect((await server.post(PATH, { ...CHAT, store: true })).headers.get('x-should-retry')).toBe('false')
   })
 
   it('a bug’s own words stay inside, and the log has them', async () => {

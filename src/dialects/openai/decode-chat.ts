@@ -11,6 +11,7 @@ import {
   type Fields,
 } from '../fields.ts'
 import { refuseUnsupported } from '../parameter-table.ts'
+import { decodeChoices, repeatTask } from './decode-choices.ts'
 import { decodeFormat } from './decode-format.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeMaxTokens, decodeSampling, decodeStop } from './decode-sampling.ts'
@@ -33,13 +34,14 @@ export function decodeChat(request: DialectRequest): RunAction {
   const model = decodeModel(body)
   refuseUnsupported(body, CHAT_PARAMETERS)
   const { stream, includeUsage } = decodeStreamOptions(body)
+  const choices = decodeChoices(body)
   const envelope = { id: `chatcmpl-${request.id}`, created: request.created, model }
   return {
     type: 'run',
     model,
-    tasks: [decodeChatTask(body)],
+    tasks: repeatTask(decodeChatTask(body), choices),
     options: decodeExtensions(body, request.headers),
-    encoder: stream ? new ChatStream(envelope, includeUsage) : new ChatAnswer(envelope),
+    encoder: stream ? new ChatStream(envelope, { includeUsage, choices }) : new ChatAnswer(envelope, choices),
     featureFields: CHAT_FEATURE_FIELDS,
   }
 }

@@ -13,6 +13,7 @@ import {
   type Fields,
 } from '../fields.ts'
 import { refuseUnsupported } from '../parameter-table.ts'
+import { decodeChoices, repeatTask } from './decode-choices.ts'
 import { decodeMaxTokens, decodeSampling, decodeStop } from './decode-sampling.ts'
 import { decodeStreamOptions } from './decode-stream-options.ts'
 import { CompletionAnswer } from './encode-completion.ts'
@@ -32,13 +33,16 @@ export function decodeCompletion(request: DialectRequest): RunAction {
   refuseUnsupported(body, COMPLETION_PARAMETERS)
   const { stream, includeUsage } = decodeStreamOptions(body)
   const envelope = { id: `cmpl-${request.id}`, created: request.created, model }
-  const tasks = decodeCompletionTasks(body)
+  const choices = decodeChoices(body)
+  const tasks = decodeCompletionTasks(body).flatMap((task) => repeatTask(task, choices))
   return {
     type: 'run',
     model,
     tasks,
     options: decodeExtensions(body, request.headers),
-    encoder: stream ? new CompletionStream(envelope, includeUsage) : new CompletionAnswer(envelope),
+    encoder: stream
+      ? new CompletionStream(envelope, { includeUsage, choices })
+      : new CompletionAnswer(envelope, choices),
     featureFields: COMPLETION_FEATURE_FIELDS,
   }
 }

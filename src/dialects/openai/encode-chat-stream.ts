@@ -2,47 +2,38 @@ import type { RunInfo } from '../../runs/run.ts'
 import type { Part, Result } from '../../tasks/part.ts'
 import type { RunEncoder } from '../dialect.ts'
 import { WholeText } from '../whole-text.ts'
-import { DONE, EVENT_STREAM, eventData, HEARTBEAT } from './event-data.ts'
 import { encodeStreamError } from './encode-error.ts'
-import {
-  chatLogprob,
-  envelopeJson,
-  finishReason,
-  originJson,
-  timingsJson,
-  usageJson,
-  type AnswerEnvelope,
-} from './usage.ts'
+import { EVENT_STREAM, HEARTBEAT } from './event-data.ts'
+import { StreamFrame, type AnswerShape } from './stream-frame.ts'
+import { chatLogprob, finishReason, type AnswerEnvelope } from './usage.ts'
 
-/** A chat answer as `chat.completion.chunk` events; the text around each delta is made once. */
+/** A chat answer as `chat.completion.chunk` events; with several choices, one after the other. */
 export class ChatStream implements RunEncoder {
   readonly streaming = true
   readonly contentType: string = EVENT_STREAM
   readonly heartbeat: string = HEARTBEAT
   readonly fail: RunEncoder['fail'] = encodeStreamError
-  readonly #includeUsage: boolean
-  readonly #head: string
-  readonly #open: string
+  readonly #frame: StreamFrame
   readonly #text = new WholeText()
   readonly #reasoning = new WholeText()
-  #headersWentEarly = false
+  #choice = 0
 
-  constructor(envelope: AnswerEnvelope, includeUsage: boolean) {
-    this.#includeUsage = includeUsage
-    this.#head = envelopeJson(envelope, 'chat.completion.chunk')
-    // With usage asked for, all chunks but the last carry a null one (API reference).
-    this.#open = includeUsage ? ',"usage":null' : ''
+  constructor(envelope: AnswerEnvelope, shape: AnswerShape) {
+    this.#frame = new StreamFrame(envelope, 'chat.completion.chunk', shape)
   }
 
   headersWentEarly(): void {
-    this.#headersWentEarly = true
+    this.#frame.headersWentEarly()
   }
 
   #chunk(delta: string, logprobs = 'null'): string {
-    return `data: ${this.#head},"choices":[{"index":0,"delta":${delta},"logprobs":${logprobs},"finish_reason":null}]${this.#open}}\n\n`
+    return this.#frame.chunk(
+      `{"index":${this.#choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":null}`,
+    )
   }
 
-  part(part: Part): string {
+  part(part: Part, task: number): string {
+    this.#choice = task
     switch (part.type) {
       case 'started':
         return this.#chunk('{"role":"assistant","content":""}')
@@ -81,21 +72,14 @@ export class ChatStream implements RunEncoder {
     return this.#chunk(`{"tool_calls":[{"index":${index},${call}}]}`)
   }
 
-  end(result: Result, _task: number, info: RunInfo): string {
+  end(result: Result, task: number, info: RunInfo): string {
+    this.#choice = task
     const rest = this.#reasoningChunk(this.#reasoning.end()) + this.#textChunk(this.#text.end(), {})
-    const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":"${finishReason(result)}"}`
-    const timings = timingsJson(result, info)
-    const last = eventData(`${this.#head},"choices":[${choice}]${this.#open},"timings":${timings}}`)
-    return rest + last + (this.#includeUsage ? this.#usageChunk(result, info) : '')
-  }
-
-  /** Exactly one, after the finish chunk, without choices (BR-01). */
-  #usageChunk(result: Result, info: RunInfo): string {
-    const usage = usageJson(result.usage, this.#headersWentEarly ? originJson(info) : '')
-    return eventData(`${this.#head},"choices":[],"usage":${usage}}`)
+    const choice = `{"index":${task},"delta":{},"logprobs":null,"finish_reason":"${finishReason(result)}"}`
+    return rest + this.#frame.lastChunk(choice, result, task, info)
   }
 
   finish(): string {
-    return DONE
+    return this.#frame.end()
   }
 }

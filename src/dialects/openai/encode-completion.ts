@@ -1,10 +1,10 @@
 import type { RunInfo } from '../../runs/run.ts'
 import type { Part, Result, TokenLogprob } from '../../tasks/part.ts'
-import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
 import type { RunEncoder } from '../dialect.ts'
 import { completionLogprobs } from './completion-logprobs.ts'
 import { encodeError } from './encode-error.ts'
-import { addUsage, envelopeJson, finishReason, timingsJson, usageJson, type AnswerEnvelope } from './usage.ts'
+import { envelopeJson, finishReason, timingsJson, usageJson, type AnswerEnvelope } from './usage.ts'
+import { UsageSum } from './usage-sum.ts'
 
 /** Answers to one or several prompts in one piece; choices are in the order of the prompts. */
 export class CompletionAnswer implements RunEncoder {
@@ -15,11 +15,13 @@ export class CompletionAnswer implements RunEncoder {
   readonly #choices: Record<string, unknown>[] = []
   #text = ''
   #logprobs: TokenLogprob[] | undefined
-  #usage: Usage = NO_USAGE
+  readonly #usage: UsageSum
   #timings = ''
 
-  constructor(envelope: AnswerEnvelope) {
+  /** @param choices for each prompt */
+  constructor(envelope: AnswerEnvelope, choices: number) {
     this.#envelope = envelope
+    this.#usage = new UsageSum(choices)
   }
 
   part(part: Part): string {
@@ -34,7 +36,7 @@ export class CompletionAnswer implements RunEncoder {
     this.#choices.push({ text: this.#text, index: task, logprobs, finish_reason: finishReason(result) })
     this.#text = ''
     this.#logprobs = undefined
-    this.#usage = addUsage(this.#usage, result.usage)
+    this.#usage.add(result.usage, task)
     this.#timings = timingsJson(result, info)
     return ''
   }
@@ -44,6 +46,6 @@ export class CompletionAnswer implements RunEncoder {
     const timings = this.#choices.length === 1 ? `,"timings":${this.#timings}` : ''
     const choices = JSON.stringify(this.#choices)
     const head = envelopeJson(this.#envelope, 'text_completion')
-    return `${head},"choices":${choices},"usage":${usageJson(this.#usage)}${timings}}`
+    return `${head},"choices":${choices},"usage":${usageJson(this.#usage.total)}${timings}}`
   }
 }

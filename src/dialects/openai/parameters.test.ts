@@ -89,9 +89,9 @@ describe('the parameters of the API reference', () => {
     )
   })
 
-  it.each([0, -1, 1.5])('n: %d is wrong rather than unsupported', (n) => {
-    expect(() => refuseUnsupported({ n }, CHAT_PARAMETERS)).toThrowError(
-      expect.objectContaining({ code: 'invalid_request', details: { param: 'n' } }) as Error,
+  it.each([0, -1, 1.5])('best_of: %d is wrong rather than unsupported', (best_of) => {
+    expect(() => refuseUnsupported({ best_of }, COMPLETION_PARAMETERS)).toThrowError(
+      expect.objectContaining({ code: 'invalid_request', details: { param: 'best_of' } }) as Error,
     )
   })
 

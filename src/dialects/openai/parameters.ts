@@ -3,11 +3,6 @@ import { ANSWER, label, named, neutral, TASK, type ParameterTable } from '../par
 const CACHED = 'beginnings are reused without being asked'
 const USER = label('string', 'callers are not told apart by it')
 
-const ONE_CHOICE = neutral('number', [1], {
-  instead: 'send the request once for each choice',
-  range: { least: 1, integer: true },
-})
-
 /** `POST /v1/chat/completions` */
 export const CHAT_PARAMETERS: ParameterTable = new Map([
   ...named(['model', 'messages', 'max_completion_tokens', 'max_tokens', 'temperature', 'top_p'], TASK),
@@ -19,7 +14,7 @@ export const CHAT_PARAMETERS: ParameterTable = new Map([
   ...named(['prompt_cache_key', 'prompt_cache_retention'], label('string', CACHED)),
   ['prompt_cache_options', label('object', CACHED)],
   ['metadata', label('object', 'no answers are kept to be found by it')],
-  ['n', ONE_CHOICE],
+  ['n', TASK],
   ['audio', neutral('object', [])],
   ['function_call', neutral('string', ['none', 'auto'], { instead: 'use tool_choice' })],
   ['functions', neutral('array', [[]], { instead: 'use tools' })],
@@ -41,7 +36,7 @@ export const COMPLETION_PARAMETERS: ParameterTable = new Map([
   ...named(['presence_penalty', 'frequency_penalty', 'logit_bias', 'seed', 'stop', 'logprobs'], TASK),
   ...named(['stream', 'stream_options'], ANSWER),
   ['user', USER],
-  ['n', ONE_CHOICE],
+  ['n', TASK],
   ['best_of', neutral('number', [1], { range: { least: 1, integer: true } })],
 ])
 

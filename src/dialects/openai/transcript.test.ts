@@ -106,6 +106,26 @@ const EXCHANGES: Exchange[] = [
     early: true,
   },
   {
+    title: 'chat-choices',
+    path: CHAT,
+    body: { model: 'tiny', messages: [USER], n: 2, seed: 4_294_967_295 },
+    parts: [TEXT, [STARTED, { type: 'text', text: 'Two' }]],
+    results: [result(), result({ finishReason: 'length' })],
+  },
+  {
+    title: 'chat-choices-stream',
+    path: CHAT,
+    body: { model: 'tiny', messages: [USER], n: 2, stream: true, stream_options: { include_usage: true } },
+    parts: [TEXT, [STARTED, { type: 'text', text: 'Two' }]],
+    results: [result(), result({ finishReason: 'length' })],
+  },
+  {
+    title: 'completion-choices',
+    path: TEXTS,
+    body: { model: 'tiny', prompt: ['One', 'Two'], n: 2, seed: 0 },
+    parts: [TEXT, TEXT, TEXT, TEXT],
+  },
+  {
     title: 'chat-length',
     path: CHAT,
     body: {

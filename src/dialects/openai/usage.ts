@@ -25,15 +25,6 @@ export function finishReason(result: Result): string {
   return FINISH_REASONS[result.finishReason]
 }
 
-export function addUsage(sum: Usage, usage: Usage): Usage {
-  return {
-    promptTokens: sum.promptTokens + usage.promptTokens,
-    cachedTokens: sum.cachedTokens + usage.cachedTokens,
-    completionTokens: sum.completionTokens + usage.completionTokens,
-    reasoningTokens: sum.reasoningTokens + usage.reasoningTokens,
-  }
-}
-
 /** `usage` of chat and completions as JSON. Written out: these objects are made for every answer. */
 export function usageJson(usage: Usage, more = ''): string {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage
