@@ -163,6 +163,8 @@ describe('the official OpenAI SDK: responses', () => {
       ['no such model', { model: 'nobody' }, NotFoundError, { code: 'model_not_found' }],
       ['a field of a wrong type', { temperature: 'hot' }, BadRequestError, { param: 'temperature' }],
       ['a tool of the API itself', { tools: [{ type: 'web_search' }] }, APIError, { status: 501, param: 'tools[0].type' }],
+      ['a response before this one', { previous_response_id: 'resp_1' }, APIError, { status: 501, param: 'previous_response_id' }],
+      ['an item by its id', { input: [{ type: 'item_reference', id: 'msg_1' }] }, APIError, { status: 501, param: 'input[0].type' }],
       ['a queue that is full', { input: 'crowd' }, RateLimitError, { code: 'rate_limit_exceeded' }],
       ['BR-07: a prompt that is too long', { input: 'huge' }, BadRequestError, { code: 'context_length_exceeded' }],
     ])('%s', async (_what, fields, kind, expected) => {

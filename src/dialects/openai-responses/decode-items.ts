@@ -49,6 +49,8 @@ function decodeItem(fields: Fields, param: string, turns: Turns): void {
 
 function unknownItem(type: unknown, param: string): Error {
   if (typeof type !== 'string') return wrongType(`${param}.type`, 'a string', type)
+  if (type === 'item_reference')
+    return notImplemented(`${param}.type`, 'This server keeps no items; send the item itself.')
   if (HOSTED_ITEM.test(type))
     return notImplemented(`${param}.type`, 'Items of tools other than functions are not supported.')
   return invalidField(

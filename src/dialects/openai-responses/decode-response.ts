@@ -34,9 +34,8 @@ export function decodeResponse(request: DialectRequest): RunAction {
   const body = decodeBody(request.body)
   const model = decodeModel(body)
   refuseUnsupported(body, RESPONSE_PARAMETERS)
-  refuseStored(body)
   const stream = decodeStream(body)
-  const envelope = { id: `resp_${request.id}`, created: request.created, model, body, stored: false }
+  const envelope = { id: `resp_${request.id}`, created: request.created, model, body }
   return {
     type: 'run',
     model,
@@ -103,13 +102,4 @@ function decodeStream(body: Fields): boolean {
     throw notImplemented('stream_options.include_obfuscation', 'This server does not obfuscate streams.')
   }
   return stream
-}
-
-function refuseStored(body: Fields): void {
-  optionalBoolean(body, 'store')
-  if (optionalString(body, 'previous_response_id') === undefined) return
-  throw notImplemented(
-    'previous_response_id',
-    'This server keeps no responses; send the items of the conversation as input.',
-  )
 }

@@ -14,8 +14,6 @@ export interface ResponseEnvelope {
   model: string
   /** The request's own body: the API sends its settings back. */
   body: Fields
-  /** Whether the answer can be built upon by its id. */
-  stored: boolean
 }
 
 /** How far an answer is. */
@@ -28,7 +26,7 @@ export interface ResponseState {
 
 /** The response as the API has it; `output_text` is what SDKs make of it. */
 export function responseObject(envelope: ResponseEnvelope, state: ResponseState): Fields {
-  const { id, created, model, stored } = envelope
+  const { id, created, model } = envelope
   const { status, output, usage, error } = state
   return {
     id,
@@ -40,7 +38,8 @@ export function responseObject(envelope: ResponseEnvelope, state: ResponseState)
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
     model,
     output,
-    store: stored,
+    // No response is kept, whatever was asked.
+    store: false,
     ...settingsOf(envelope.body),
     usage: usage === undefined ? null : usageFields(usage),
   }
@@ -60,7 +59,7 @@ function settingsOf(body: Fields): Fields {
     max_tool_calls: null,
     metadata: body['metadata'] ?? {},
     parallel_tool_calls: body['parallel_tool_calls'] ?? true,
-    previous_response_id: body['previous_response_id'] ?? null,
+    previous_response_id: null,
     prompt_cache_key: body['prompt_cache_key'] ?? null,
     reasoning: { effort: reasoning?.['effort'] ?? null, summary: null },
     safety_identifier: body['safety_identifier'] ?? null,
