@@ -6,6 +6,7 @@ import { CONFIGURATION_NAMES, fileError, readConfigurationFile } from './config/
 import type { ConfigurationInput } from './config/configuration-input.ts'
 import { yardDirectories, type Environment, type YardDirectories } from './config/directories.ts'
 import type { EngineOptionTable } from './config/engine-options.ts'
+import { keysFromEnvironment } from './config/keys-from-environment.ts'
 import { mergeInputs } from './config/merge-inputs.ts'
 import { parseConfiguration } from './config/parse-configuration.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
@@ -33,7 +34,12 @@ export async function loadConfiguration(options: LoadConfigurationOptions): Prom
   const { environment, workingDirectory, engines = {} } = options
   const directories = yardDirectories(environment, workingDirectory)
   const path = await findConfigurationFile(options, directories)
-  const overrides = [fromEnvironment(environment), options.commandLine ?? {}]
+  const keys = await keysFromEnvironment(environment, workingDirectory)
+  const overrides = [
+    fromEnvironment(environment),
+    keys === undefined ? {} : { server: { keys } },
+    options.commandLine ?? {},
+  ]
   if (path === undefined) {
     const value = mergeInputs({}, ...overrides)
     return parseConfiguration(value, { directories, directory: workingDirectory, engines })
@@ -96,15 +102,13 @@ function hubFromEnvironment(environment: Environment): NonNullable<Configuration
   return { ...(endpoint && { endpoint }), ...(token && { token }), ...(proxy && { proxy }) }
 }
 
-/** `MODELYARD_HOST`, `MODELYARD_PORT` and `MODELYARD_API_KEY`. */
+/** `MODELYARD_HOST` and `MODELYARD_PORT`. */
 function serverFromEnvironment(environment: Environment): ConfigurationInput {
   const host = environment['MODELYARD_HOST']
   const port = environment['MODELYARD_PORT']
-  const key = environment['MODELYARD_API_KEY']
   const server = {
     ...(host && { host }),
     ...(port && { port: portNumber(port) }),
-    ...(key && { keys: [key] }),
   }
   return Object.keys(server).length === 0 ? {} : { server }
 }

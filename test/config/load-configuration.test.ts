@@ -101,6 +101,32 @@ describe('what wins', () => {
     expect(server).toMatchObject({ port: 0, host: '127.0.0.3', keys: { inference: ['env'], admin: [] } })
   })
 
+  it('H6: keys come from files too, one a line, for inference and administration apart', async () => {
+    await writeFile(at('work', 'keys'), '# of the team\none\r\n\n two \n')
+    await writeFile(at('work', 'admin'), 'root\n')
+    const both = {
+      MODELYARD_API_KEY: 'env',
+      MODELYARD_API_KEY_FILE: 'keys',
+      MODELYARD_ADMIN_KEY_FILE: at('work', 'admin'),
+    }
+    expect((await load({ environment: both })).server.keys).toEqual({
+      inference: ['env', 'one', 'two'],
+      admin: ['root'],
+    })
+    const one = { MODELYARD_API_KEY_FILE: 'keys' }
+    expect((await load({ environment: one })).server.keys).toEqual({ inference: ['one', 'two'], admin: [] })
+    const admin = { MODELYARD_ADMIN_KEY: 'root' }
+    expect((await load({ environment: admin })).server.keys).toEqual({ inference: [], admin: ['root'] })
+  })
+
+  it('H6: a server that was to have a key does not start without one', async () => {
+    await writeFile(at('work', 'empty'), '\n# nothing\n')
+    const failing = async (name: string): Promise<string> =>
+      (await failure({ environment: { MODELYARD_API_KEY_FILE: name } })).message
+    expect(await failing('empty')).toContain('holds no key')
+    expect(await failing('none')).toContain('cannot be read (ENOENT)')
+  })
+
   it("takes the hub's mirror, token and proxy from the hub's own variables (S2)", async () => {
     await writeFile(at('work', 'modelyard.yaml'), 'downloads: { endpoint: "https://mirror.example" }\n')
     const environment = { HF_TOKEN: 'secret', HTTPS_PROXY: 'http://127.0.0.1:3128' }

@@ -84,6 +84,25 @@ describe('BR-11: CORS', () => {
     }
   })
 
+  it.each(['/api/chat', '/api/generate', '/api/tags', '/api/pull', '/api/delete', '/api/blobs/sha256:00'])(
+    'the official Ollama client in a page: the preflight of %s allows its headers and DELETE, without a key',
+    async (path) => {
+      server = await startTestServer({ keys: { inference: ['k'], admin: [] } })
+      const asked = 'accept,authorization,content-type,user-agent'
+      const answer = await fetch(server.url + path, {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'http://localhost:5173',
+          'access-control-request-method': path === '/api/delete' ? 'DELETE' : 'POST',
+          'access-control-request-headers': asked,
+        },
+      })
+      expect(answer.status).toBe(204)
+      expect(answer.headers.get('access-control-allow-headers')).toBe(asked)
+      expect(answer.headers.get('access-control-allow-methods')).toContain('DELETE')
+    },
+  )
+
   it('a browser that asks to reach the private network may where its origin may', async () => {
     server = await startTestServer()
     const headers = { 'access-control-request-private-network': 'true' }
