@@ -33,23 +33,22 @@ describe.runIf(HAS_LLAMA)('chat while embeddings flood the machine', () => {
     const pids = yard.state().instances.map(({ model, pid }) => [model, pid])
     expect(new Set(pids.map(([, pid]) => pid)).size).toBe(2)
 
-    let done = false
-    let embedded = 0
+    const flooding = { over: false, texts: 0 }
     const texts = Array.from({ length: 8 }, (_, index) => `text ${index} ${'of some words '.repeat(20)}`)
     const flood = async (): Promise<void> => {
-      while (!done) {
+      while (!flooding.over) {
         const { vectors } = await yard.embed({ model: 'vectors', input: texts })
-        embedded += vectors.length
+        flooding.texts += vectors.length
       }
     }
     const clients = Array.from({ length: CLIENTS }, flood)
     const chats: { answered: boolean; queued: number }[] = []
-    while (chats.length < CHATS || embedded < EMBEDDED) {
+    while (chats.length < CHATS || flooding.texts < EMBEDDED) {
       const { messages, answer } = FIXED[chats.length % FIXED.length] as (typeof FIXED)[number]
       const stream = yard.chat({ model: 'tiny', messages: messages as never, temperature: 0, timeout: '60s' })
       chats.push({ answered: (await stream.text()) === answer, queued: stream.info.queueMs })
     }
-    done = true
+    flooding.over = true
     await Promise.all(clients)
     expect(chats.every(({ answered }) => answered)).toBe(true)
     // No chat waits until the flood is over: at most for what is being evaluated and what R9 lets pass.
