@@ -55,15 +55,25 @@ describe('completions', () => {
     ])
   })
 
+  it('refuses echo together with logprobs: those of the prompt would be missing', () => {
+    expect(() => decodeCompletionTasks({ prompt: 'x', echo: true, logprobs: 0 })).toThrowError(
+      expect.objectContaining({
+        code: 'unsupported',
+        details: { param: 'logprobs', httpStatus: 501 },
+      }) as Error,
+    )
+    expect(decodeCompletionTasks({ prompt: 'x', echo: true })[0]).toMatchObject({ echo: true })
+  })
+
   it('takes suffix, echo and logprobs, empty and zero included', () => {
-    expect(decodeCompletionTasks({ prompt: 'x', suffix: '', echo: true, logprobs: 0 })[0]).toEqual({
+    expect(decodeCompletionTasks({ prompt: 'x', suffix: '', echo: false, logprobs: 0 })[0]).toEqual({
       kind: 'completion',
       prompt: 'x',
       sampling: {},
       stop: [],
       maxTokens: 16,
       suffix: '',
-      echo: true,
+      echo: false,
       topLogprobs: 0,
     })
   })

@@ -7,6 +7,7 @@ import {
   asNumber,
   asString,
   invalidField,
+  notImplemented,
   optionalBoolean,
   optionalNumber,
   optionalString,
@@ -65,7 +66,14 @@ function decodeCommon(body: Fields): Omit<CompletionTask, 'prompt'> {
   const echo = optionalBoolean(body, 'echo')
   if (echo !== undefined) common.echo = echo
   const logprobs = optionalNumber(body, 'logprobs', { least: 0, most: MOST_LOGPROBS, integer: true })
-  if (logprobs !== undefined) common.topLogprobs = logprobs
+  if (logprobs === undefined) return common
+  if (echo === true) {
+    throw notImplemented(
+      'logprobs',
+      `With 'echo' the log-probabilities of the prompt are asked for, which no engine here gives; leave one of the two out.`,
+    )
+  }
+  common.topLogprobs = logprobs
   return common
 }
 
