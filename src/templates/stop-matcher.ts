@@ -1,3 +1,5 @@
+import { possibleBeginning } from './possible-beginning.ts'
+
 /**
  * Finds stop strings in a text that comes in pieces of any size (BR-41). Nothing that may still become a stop string is let out,
  * and nothing else is kept back. The match does not depend on where the pieces end: the string that is complete first wins, and of
@@ -28,7 +30,7 @@ export class StopMatcher {
       this.#held = ''
       return text.slice(0, hit.end - hit.stop.length)
     }
-    const kept = this.#possibleBeginning(text)
+    const kept = possibleBeginning(text, this.#stops)
     this.#held = text.slice(text.length - kept)
     return text.slice(0, text.length - kept)
   }
@@ -50,16 +52,5 @@ export class StopMatcher {
       if (earlier || (end === first?.end && stop.length > first.stop.length)) first = { stop, end }
     }
     return first
-  }
-
-  /** Length of the longest end of `text` that begins one of the stop strings. */
-  #possibleBeginning(text: string): number {
-    let longest = 0
-    for (const stop of this.#stops) {
-      for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {
-        if (text.endsWith(stop.slice(0, length))) longest = length
-      }
-    }
-    return longest
   }
 }

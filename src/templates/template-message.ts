@@ -23,13 +23,14 @@ export function plainMessages(messages: readonly Message[], guards: Guards): Pla
     if (message.role === 'assistant')
       for (const call of message.toolCalls ?? []) names.set(call.id, call.name)
     requireText(message, index)
-    return plainMessage(message, message.role === 'assistant' ? guards.answers : guards.others, names)
+    return plainMessage(message, guards, names)
   })
 }
 
-function plainMessage(message: Message, control: ControlTexts, names: Map<string, string>): PlainMessage {
-  const guard = (text: string): string => control.guard(text)
-  const content = guard(contentText(message.content))
+function plainMessage(message: Message, guards: Guards, names: Map<string, string>): PlainMessage {
+  const guard = (text: string): string => guards.others.guard(text)
+  const text = contentText(message.content)
+  const content = message.role === 'assistant' ? guards.answers.guard(text) : guard(text)
   if (message.role === 'system') return { role: 'system', content }
   if (message.role === 'user') return { role: 'user', content, ...optional('name', message.name, guard) }
   if (message.role === 'tool') {
@@ -44,7 +45,7 @@ function plainMessage(message: Message, control: ControlTexts, names: Map<string
   return {
     role: 'assistant',
     content,
-    ...optional('reasoning', message.reasoning, guard),
+    ...optional('reasoning', message.reasoning, (thought) => guards.answers.guard(thought)),
     ...(toolCalls !== undefined && toolCalls.length > 0 && { toolCalls }),
   }
 }

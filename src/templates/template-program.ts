@@ -1,12 +1,13 @@
 import { Template } from '@huggingface/jinja'
 import { ModelyardError } from '../base/errors.ts'
 import { CUT } from './marks.ts'
+import { fillGaps, GAP_FUNCTIONS } from './template-gaps.ts'
 
 /** Names that a template finds without being given them; options of requests must not replace them. */
 const BUILT_IN = new Set(
-  'true false none True False None range raise_exception refuse_conversation strftime_now namespace self super'.split(
-    ' ',
-  ),
+  'true false none True False None range raise_exception refuse_conversation strftime_now namespace self super'
+    .split(' ')
+    .concat(Object.keys(GAP_FUNCTIONS)),
 )
 
 /** Our name for `raise_exception`, so that a template's refusal is told from what the interpreter cannot do. */
@@ -21,6 +22,7 @@ export class TemplateProgram {
   constructor(source: string) {
     try {
       this.#template = new Template(source.replaceAll(/\braise_exception\b/g, REFUSE))
+      fillGaps(this.#template.parsed)
     } catch (error) {
       throw new ModelyardError(
         'unsupported',
@@ -37,7 +39,11 @@ export class TemplateProgram {
       ([name, value]) => value !== undefined && !BUILT_IN.has(name),
     )
     try {
-      const text = this.#template.render({ ...Object.fromEntries(given), [REFUSE]: refuse })
+      const text = this.#template.render({
+        ...Object.fromEntries(given),
+        ...GAP_FUNCTIONS,
+        [REFUSE]: refuse,
+      })
       return this.#escapes ? text.replaceAll(String.raw`\ufdd0`, CUT) : text
     } catch (error) {
       if (error instanceof ModelyardError) throw error

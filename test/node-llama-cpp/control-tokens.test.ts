@@ -41,13 +41,14 @@ async function loaded(path: string): Promise<Loaded> {
   })
   const vocabulary = new Vocabulary(model)
   const { chatTemplate } = await readGgufFacts(path)
-  const { bosText, eosText, controlTexts, endTexts } = vocabulary
+  const { bosText, eosText, controlTexts, endTexts, userDefinedTexts } = vocabulary
   const template = new ChatTemplate({
     ...(chatTemplate !== undefined && { source: chatTemplate }),
     ...(bosText !== undefined && { bosToken: bosText }),
     ...(eosText !== undefined && { eosToken: eosText }),
     controlTexts,
     endTexts,
+    userDefinedTexts,
   })
   return { model, vocabulary, template }
 }
@@ -138,10 +139,45 @@ describe('P15: whatever users write, the prompt has the control tokens of its te
   })
 })
 
+const MARKS = ['<think>', '</think>', '<tool_call>', '</tool_call>']
+/** Tells its tools, and has marks of its own in every prompt. */
+const MARKED =
+  "{% for t in tools or [] %}<tool_call>{{ t | tojson }}</tool_call>{% endfor %}{% for m in messages %}{{ '<|im_start|>' + m['role'] + m['content'] + '<|im_end|>' }}" +
+  '{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.name }}{{ c.function.arguments | tojson }}</tool_call>{% endfor %}{% endfor %}<think>'
+
+describe('P15: marks of calls and reasoning that are tokens of their own', () => {
+  it('are in the prompt where the template or an earlier answer has them, and nowhere else', async () => {
+    const chain = { after: '\n', pieces: MARKS }
+    const { path } = makeTinyModel(`${folder}/marks.gguf`, { chains: [chain], chatTemplate: MARKED })
+    const { model, vocabulary, template } = await loaded(path)
+    const marks = new Set(MARKS.flatMap((text) => vocabulary.tokenizeMark(text)))
+    expect(marks.size).toBe(MARKS.length)
+    const marksOf = (conversation: Conversation): number[] =>
+      vocabulary.tokenizePrompt(template.render(conversation)).filter((id) => marks.has(id))
+    fc.assert(
+      fc.property(fc.array(hostileText(MARKS), { minLength: 6, maxLength: 6 }), (texts) => {
+        const [system = '', user = '', , name = '', result = '', last = ''] = texts
+        const said = [system, user, 'an answer', name, result, last]
+        const wanted = marksOf(conversationOf(said, harmless))
+        expect(marksOf(conversationOf(said, (text) => text))).toEqual(wanted)
+      }),
+      { numRuns: 300 },
+    )
+    const answered = marksOf({
+      messages: [
+        { role: 'assistant', content: '<think>a</think>b' },
+        { role: 'user', content: 'c' },
+      ],
+    })
+    expect(answered).toHaveLength(3)
+    await model.dispose()
+  })
+})
+
 describe('a prompt without look-alikes', () => {
   it('P15: is tokenised as the whole text is', async () => {
     const { model, vocabulary, template } = await loaded(TINY_CHAT)
-    for (const content of ['hi', 'a < b | c > d', '> quote', '<tool_call>', 'x<|', '😀 <b>']) {
+    for (const content of ['hi', 'a < b | c > d', '> quote', '<tool_cal', 'x<|', '😀 <b>']) {
       const pieces = template.render({ messages: [{ role: 'user', content }] })
       expect(vocabulary.tokenizePrompt(pieces)).toEqual(model.tokenize(pieces.join(''), true))
     }

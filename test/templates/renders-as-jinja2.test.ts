@@ -22,13 +22,8 @@ function ours(program: TemplateProgram, variables: Record<string, unknown>): Ren
 
 /** What `@huggingface/jinja` 0.5.11 lacks: on these conversations a template is refused with the interpreter's words. */
 const GAPS: Record<string, { what: string; on: RegExp }> = {
-  'Apriel-1.6-15b-Thinker-fixed.jinja': { what: 'an object as a text', on: /tool/ },
   'ByteDance-Seed-OSS.jinja': { what: 'numbers as keys', on: /./ },
   'meetkai-functionary-medium-v3.1.jinja': { what: 'a filter on null, and escapes of HTML', on: /./ },
-  'meetkai-functionary-medium-v3.2.jinja': { what: 'pairs in a loop', on: /tool/ },
-  'openbmb-MiniCPM5-1B.jinja': { what: 'the least of a list', on: /tool history/ },
-  'tencent-Hy3.jinja': { what: 'a function of texts', on: /./ },
-  'unsloth-Apriel-1.5.jinja': { what: 'an object as a text', on: /tool/ },
 }
 
 /** Whether a conversation was refused counts, not in which words; what cannot be run in Python may be run here. */

@@ -97,7 +97,6 @@ const GAPS: Record<string, string> = {
   'Kimi-K2-Thinking.jinja': 'the same',
   'MiniMax-M3.jinja': 'arguments are tags of their own names',
   'fireworks-ai-llama-3-firefunction-v2.jinja': 'needs variables of its own (datetime, functions)',
-  'tencent-Hy3.jinja': 'the interpreter lacks a function of texts',
 }
 
 describe('history → prompt → calls: what a template writes for calls is read back as these calls', () => {

@@ -4,6 +4,9 @@ export interface CallSink {
   begin(name: string, id?: string): boolean
   /** JSON text of the arguments, as it comes. */
   arguments(text: string): void
+  end(): void
+  /** No further call is wanted. */
+  readonly isDone: boolean
   /** JSON Schema of one of the arguments, for formats that do not tell texts from numbers. */
   schemaOf(name: string, argument: string): unknown
   /** Markers that end the calls: what stands outside of a JSON text and is one of these ends it, whole or not. */

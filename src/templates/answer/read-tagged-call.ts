@@ -1,3 +1,4 @@
+import { possibleBeginning } from '../possible-beginning.ts'
 import type { TaggedShape } from '../tool-calls/tool-call-format.ts'
 import { HEADER_LIMIT, type CallSink } from './call-sink.ts'
 import type { Feed, Reading } from './feed.ts'
@@ -71,10 +72,8 @@ function* readValue(feed: Feed, shape: TaggedShape, sink: CallSink, asText: bool
 
 /** Units at the end that may belong to the closing tag, or to the line break before it. */
 function heldBack(text: string, close: string): number {
-  for (let length = Math.min(close.length - 1, text.length); length > 0; length--) {
-    if (!text.endsWith(close.slice(0, length))) continue
-    return length + (text.at(-1 - length) === '\n' ? 1 : 0)
-  }
+  const length = possibleBeginning(text, [close])
+  if (length > 0) return length + (text.at(-1 - length) === '\n' ? 1 : 0)
   if (text.endsWith('\n')) return 1
   // Half of a character that two units make is no text yet.
   return /[\uD800-\uDBFF]$/.test(text) ? 1 : 0

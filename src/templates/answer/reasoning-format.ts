@@ -25,6 +25,7 @@ const FORMATS: readonly (ReasoningFormat & { sign?: RegExp })[] = [
     end: '<|close|>think<|sep|>',
     silent: ['<|open|>response<|sep|>', '<|close|>response<|sep|>', '<|close|>message<|sep|>'],
   },
+  { begin: '<think:opensource>', end: '</think:opensource>' },
   { begin: '<seed:think>', end: '</seed:think>' },
   { begin: '<mm:think>', end: '</mm:think>' },
   {
