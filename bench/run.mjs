@@ -1,6 +1,7 @@
 // `npm run bench [start] [overhead] [engine] [estimate]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
 // Needs `npm test` to have prepared the engine and the model once. Measure on a machine that does nothing else.
 import { build, installDependencies } from '../scripts/prepare-checkout.mjs'
+import { benchContexts } from './contexts-bench.mjs'
 import { benchEngine } from './engine-bench.mjs'
 import { benchEstimate } from './estimate-bench.mjs'
 import { benchOverhead } from './overhead-bench.mjs'
@@ -10,8 +11,10 @@ const BENCHES = { start: benchStart, overhead: benchOverhead, engine: benchEngin
 
 installDependencies()
 build()
-const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(BENCHES)
+/** The last takes five minutes. */
+const ALL = { ...BENCHES, contexts: benchContexts }
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(ALL)
 for (const name of names) {
   console.log(`\n${name}`)
-  await BENCHES[name]()
+  await ALL[name]()
 }

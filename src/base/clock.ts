@@ -106,3 +106,15 @@ export async function sleep(clock: Clock, milliseconds: number, signal?: AbortSi
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
+
+/** Waits for the work, but no longer than so many milliseconds; how the work fares is nobody's affair here. */
+export async function waitAtMost(clock: Clock, milliseconds: number, work: Promise<unknown>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = clock.setTimer(milliseconds, resolve)
+    const end = (): void => {
+      timer.cancel()
+      resolve()
+    }
+    work.then(end, end)
+  })
+}

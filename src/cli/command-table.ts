@@ -10,6 +10,7 @@ export function addCommands(root: Command, context: CommandContext, perform: Per
   addTalking(root, context, perform)
   addModelStore(root, context, perform)
   addMemory(root, context, perform)
+  addContexts(root, context, perform)
   addSimulation(root, context, perform)
   addMachine(root, context, perform)
 }
@@ -145,6 +146,37 @@ function addMemory(root: Command, context: CommandContext, perform: Perform): vo
     .addHelpText('after', examples('plan smollm2', 'plan smollm2 --json'))
     .action((model, options) =>
       perform(import('./commands/plan.ts').then(({ plan }) => plan(context, model, options))),
+    )
+}
+
+function addContexts(root: Command, context: CommandContext, perform: Perform): void {
+  const contexts = root
+    .command('contexts')
+    .description('conversations that are parked on disk')
+    .addHelpText('after', examples('contexts list', 'contexts remove --model smollm2'))
+  withJson(withYard(contexts.command('list')))
+    .description('list them, the last used first')
+    .addHelpText('after', examples('contexts list', 'contexts list --json'))
+    .action((options) =>
+      perform(import('./commands/contexts.ts').then(({ listContexts }) => listContexts(context, options))),
+    )
+  withJson(withYard(contexts.command('show')))
+    .argument('<ID>', 'as list shows it')
+    .description('show one of them')
+    .addHelpText('after', examples('contexts show context-12'))
+    .action((id, options) =>
+      perform(import('./commands/contexts.ts').then(({ showContext }) => showContext(context, id, options))),
+    )
+  withJson(withYard(contexts.command('remove')))
+    .argument('[ID...]', 'as list shows them')
+    .description('delete some of them, those of a model, or all')
+    .option('--model <MODEL>', 'all of this model')
+    .option('--all', 'all there are')
+    .addHelpText('after', examples('contexts remove context-12', 'contexts remove --model smollm2'))
+    .action((ids, options) =>
+      perform(
+        import('./commands/contexts.ts').then(({ removeContexts }) => removeContexts(context, ids, options)),
+      ),
     )
 }
 

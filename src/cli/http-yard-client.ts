@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ModelyardError } from '../base/errors.ts'
-import type { ModelListing } from '../dialects/yard-port.ts'
+import type { ContextListing } from '../pool/context-listing.ts'
+import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import { contentText } from '../tasks/message.ts'
@@ -51,6 +52,14 @@ export class HttpYardClient implements YardClient {
 
   async unload(model: string): Promise<void> {
     await this.#json('/api/yard/unload', { body: { model } })
+  }
+
+  async contexts(): Promise<ContextListing[]> {
+    return (await this.#json<{ contexts: ContextListing[] }>('/api/yard/contexts')).contexts
+  }
+
+  async removeContexts(request: ContextsRequest): Promise<number> {
+    return (await this.#json<{ removed: number }>('/api/yard/contexts/remove', { body: request })).removed
   }
 
   async *ask(question: Question): Answer {

@@ -1,5 +1,6 @@
 import { createYard, type Yard } from '../yard.ts'
-import type { ModelListing } from '../dialects/yard-port.ts'
+import type { ContextListing } from '../pool/context-listing.ts'
+import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import { commandConfiguration } from './command-configuration.ts'
 import type { CommandContext, YardOptionsOfCommand, YardWishes } from './command-context.ts'
@@ -66,6 +67,14 @@ class LocalYardClient implements YardClient {
 
   async unload(model: string): Promise<void> {
     await this.#yard.unloadModel(this.#id(model))
+  }
+
+  async contexts(): Promise<ContextListing[]> {
+    return this.#yard.listContexts()
+  }
+
+  async removeContexts(request: ContextsRequest): Promise<number> {
+    return this.#yard.removeContexts(request)
   }
 
   async *ask(question: Question): Answer {

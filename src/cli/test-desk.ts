@@ -1,6 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
+import type { ContextsRequest } from '../dialects/yard-port.ts'
+import type { ContextListing } from '../pool/context-listing.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Part } from '../tasks/part.ts'
@@ -74,6 +76,7 @@ export class FakeYard implements YardClient {
       },
       threads: { limit: 1, active: 0 },
       runs: { limit: 4, active: 0 },
+      contexts: { count: 0, bytes: 0, limit: null, savedTokens: 0, savedSeconds: 0 },
     })
   }
 
@@ -95,6 +98,20 @@ export class FakeYard implements YardClient {
     const listed = (await this.list()).find(({ id }) => id === model)
     if (listed !== undefined) return listed
     throw new ModelyardError('model_not_found', `There is no model "${model}".`)
+  }
+
+  parked: ContextListing[] = []
+
+  contexts(): Promise<ContextListing[]> {
+    return Promise.resolve(this.parked)
+  }
+
+  removeContexts({ ids, model }: ContextsRequest): Promise<number> {
+    const before = this.parked.length
+    this.parked = this.parked.filter((context) =>
+      ids === undefined ? model !== undefined && context.model !== model : !ids.includes(context.id),
+    )
+    return Promise.resolve(before - this.parked.length)
   }
 
   forecast: Partial<LoadForecast> = {}

@@ -1,4 +1,5 @@
-import type { ModelListing } from '../dialects/yard-port.ts'
+import type { ContextListing } from '../pool/context-listing.ts'
+import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import type { Message } from '../tasks/message.ts'
 import type { FinishReason, Part } from '../tasks/part.ts'
@@ -41,6 +42,9 @@ export interface YardClient extends AsyncDisposable {
   plan(model: string): Promise<LoadForecast>
   load(model: string, signal: AbortSignal): Promise<void>
   unload(model: string): Promise<void>
+  contexts(): Promise<ContextListing[]>
+  /** @returns how many went */
+  removeContexts(request: ContextsRequest): Promise<number>
   /** Parts as they come; a stream that ends without its summary throws (R12). */
   ask(question: Question): Answer
 }

@@ -47,6 +47,13 @@ export interface ConfigurationInput {
   drain?: { timeout?: Duration }
   /** Idle time until unload for models that do not say. Default 5 minutes; 0 = at release, −1 = never. */
   keepAlive?: Duration
+  /** Conversations survive on disk when their slot, their model or the server goes. */
+  contexts?: {
+    /** True (default): what takes longer to compute again than to write and read. `"always"`: whatever there is. False: nothing. */
+    parking?: boolean | 'always'
+    /** Most bytes on disk for all models together. Default: 10 % of the free space, at most 20 GiB. */
+    budget?: Size
+  }
   directories?: {
     /** Where downloaded models are kept. */
     models?: string
@@ -136,6 +143,8 @@ export interface ModelOptions {
     /** Keeps the weights from being paged out. Default false. */
     memoryLock?: boolean
   }
+  /** False: its contexts are never written to disk. Default true. */
+  parking?: boolean
   aliases?: string | string[]
   /** Used where a request leaves a value out. */
   defaults?: {

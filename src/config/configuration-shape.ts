@@ -1,5 +1,5 @@
 import { either, mapOf, object, oneOrMore, type Fields } from '../base/compound-shapes.ts'
-import { duration, filePath, flag, number, size, text } from '../base/scalar-shapes.ts'
+import { choice, duration, filePath, flag, number, size, text } from '../base/scalar-shapes.ts'
 import { described, kindOf, report, type JsonSchema, type Shape } from '../base/shape.ts'
 import type { ConfigurationInput } from './configuration-input.ts'
 import type { EngineOptionTable } from './engine-options.ts'
@@ -22,6 +22,7 @@ export interface WrittenConfiguration {
   swap?: { patience?: number }
   drain?: { timeout?: number }
   keepAlive?: number
+  contexts?: { parking?: boolean | 'always'; budget?: number }
   directories?: { models?: string; contexts?: string }
   downloads?: { endpoint?: string; token?: string; proxy?: string }
   server?: {
@@ -146,6 +147,14 @@ export function configurationShape(engines: EngineOptionTable): Shape<WrittenCon
       timeout: described(duration({ finite: true }), 'How long runs may go on after an unload.', '2m'),
     }),
     keepAlive: described(duration(), 'For models that do not say.', '5m'),
+    contexts: object({
+      parking: described(
+        either<[boolean, 'always']>(flag(), choice('always')),
+        'Contexts worth it go to disk when their slot, model or server goes.',
+        true,
+      ),
+      budget: described(size(), 'Disk for all of them; 10 % of the free space, at most 20 GiB, by default.'),
+    }),
     directories: object({
       models: described(filePath(), 'Where downloaded models are kept.'),
       contexts: described(filePath(), 'Where contexts are parked.'),

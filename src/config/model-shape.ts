@@ -28,6 +28,7 @@ export interface ModelValues {
   prepare?: 'blocking' | 'background' | 'on-demand'
   isolation?: 'worker' | 'none'
   device?: { gpu?: boolean | string; gpuLayers?: number; threads?: number | 'auto'; memoryLock?: boolean }
+  parking?: boolean
   aliases?: string[]
   defaults?: ModelDefaults
   system?: string
@@ -81,6 +82,7 @@ export const modelFields: Record<keyof ModelOptions, Shape<unknown>> = {
   prepare: described(choice('blocking', 'background', 'on-demand'), 'When it is loaded.', 'on-demand'),
   isolation: described(choice('worker', 'none'), 'Where the engine runs.', 'worker'),
   device,
+  parking: described(flag(), 'Its contexts may be written to disk.', true),
   aliases: described(oneOrMore(text(MODEL_ID)), 'Other names of the model.'),
   defaults: described(object(defaults), 'Used where a request leaves a value out.'),
   system: described(text(), 'System text where a request has none; "" suppresses the template’s own.'),

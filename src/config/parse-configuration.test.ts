@@ -37,6 +37,7 @@ describe('parseConfiguration', () => {
       limits: { concurrency: 64, queue: 512, queuePerModel: 128 },
       swap: { patience: 5000 },
       drain: { timeout: 120_000 },
+      contexts: { parking: 'worth' },
       downloads: {},
       server: {
         host: '127.0.0.1',

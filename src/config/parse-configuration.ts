@@ -5,7 +5,7 @@ import type { YardDirectories } from './directories.ts'
 import { BUILT_IN_ENGINES, type EngineOptionTable } from './engine-options.ts'
 import { isSurelyBelow, shareText } from './memory-share.ts'
 import { modelSpecs } from './parse-models.ts'
-import type { ServerSettings, YardConfiguration } from './yard-configuration.ts'
+import type { ContextSettings, ServerSettings, YardConfiguration } from './yard-configuration.ts'
 
 export interface ParseOptions {
   directories: YardDirectories
@@ -56,6 +56,7 @@ function complete(
     limits = {},
     swap = {},
     drain = {},
+    contexts = {},
     downloads = {},
     server = {},
     ...rest
@@ -85,10 +86,19 @@ function complete(
     },
     swap: { patience: swap.patience ?? 5000 },
     drain: { timeout: drain.timeout ?? 2 * MINUTE },
+    contexts: contextSettings(contexts),
     downloads,
     server: serverSettings(server),
     models,
   }
+}
+
+function contextSettings({
+  parking = true,
+  budget,
+}: NonNullable<WrittenConfiguration['contexts']>): ContextSettings {
+  const mode = parking === 'always' ? 'always' : parking ? 'worth' : 'off'
+  return { parking: mode, ...(budget !== undefined && { budget }) }
 }
 
 function serverSettings(server: NonNullable<WrittenConfiguration['server']>): ServerSettings {

@@ -44,6 +44,7 @@ function modelSpec(
     prepare: values.prepare ?? 'on-demand',
     isolation: values.isolation ?? (LIGHT_ENGINES.has(engine ?? '') ? 'none' : 'worker'),
     device: deviceOptions(values.device ?? {}),
+    ...(values.parking === false && { parking: false }),
     aliases: values.aliases ?? [],
     defaults: values.defaults ?? {},
     ...(system !== undefined && { system }),

@@ -11,7 +11,7 @@ const GIB = 1024 ** 3
  * change. @throws ModelyardError `config_invalid` for an absolute limit that is below the budget on this machine
  */
 export function poolLimits(
-  { memory, cpu, limits, swap, drain }: YardConfiguration,
+  { memory, cpu, limits, swap, drain, contexts }: YardConfiguration,
   host: { cores: number; memory: HostReading },
 ): PoolLimits {
   const threads = cpu.threads ?? host.cores
@@ -29,6 +29,10 @@ export function poolLimits(
     drainTimeout: drain.timeout,
     minimumResidency: MINIMUM_RESIDENCY,
     backoff: { first: 1000, most: 5 * 60_000 },
+    parking: {
+      mode: contexts.parking,
+      ...(contexts.budget !== undefined && { budget: contexts.budget }),
+    },
     loadDeadline: { base: 60_000, perGiB: 60_000 },
   }
 }

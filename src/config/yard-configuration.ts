@@ -20,6 +20,7 @@ export interface YardConfiguration {
   limits: LimitSettings
   swap: { patience: number }
   drain: { timeout: number }
+  contexts: ContextSettings
   downloads: DownloadSettings
   server: ServerSettings
   /** In the order of the file. */
@@ -45,6 +46,14 @@ export interface CpuSettings {
   threads?: number
   /** Switches the budget of threads off. */
   oversubscribe: boolean
+}
+
+/** Contexts on disk (R16). */
+export interface ContextSettings {
+  /** `worth`: what takes longer to compute again than to write and read. */
+  parking: 'off' | 'worth' | 'always'
+  /** Bytes for all models together. Absent = what the disk has room for: 10 % of the free space, at most 20 GiB. */
+  budget?: number
 }
 
 export interface LimitSettings {

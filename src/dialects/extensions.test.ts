@@ -62,3 +62,11 @@ describe('extension fields of every dialect', () => {
     expect(decodeExtensions({}, {})).toEqual({})
   })
 })
+
+describe('`cache`', () => {
+  it('is `none` or nothing, from the body or the header', () => {
+    expect(decodeExtensions({ cache: 'none' }, {})).toEqual({ cache: 'none' })
+    expect(decodeExtensions({}, { 'modelyard-cache': 'none' })).toEqual({ cache: 'none' })
+    expect(() => decodeExtensions({ cache: 'all' }, {})).toThrow("'cache' must be 'none', or left out.")
+  })
+})

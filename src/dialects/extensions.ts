@@ -30,6 +30,11 @@ function decodeSession(value: unknown, param: string): string {
   throw invalidField(param, `'${param}' has ${session.length} characters; 1 to 512 are allowed.`)
 }
 
+function decodeCache(value: unknown, param: string): 'none' {
+  if (value === 'none') return value
+  throw invalidField(param, `'${param}' must be 'none', or left out.`)
+}
+
 /** Milliseconds that the whole run may take (P13). */
 function decodeTimeout(value: unknown): number {
   const timeout = decodeKeepAlive(value, 'timeout')
@@ -37,9 +42,9 @@ function decodeTimeout(value: unknown): number {
   throw invalidField('timeout', "'timeout' must not be negative; leave it out for no limit of your own.")
 }
 
-type Extensions = Pick<RunRequest, 'priority' | 'keepAlive' | 'session' | 'timeout'>
+type Extensions = Pick<RunRequest, 'priority' | 'keepAlive' | 'session' | 'timeout' | 'cache'>
 
-/** `keep_alive`, `priority`, `session` and `timeout` of any dialect: from the body, else from the header of that name. */
+/** `keep_alive`, `priority`, `session`, `timeout` and `cache` of any dialect: from the body, else from the header of that name. */
 export function decodeExtensions(body: Fields, headers: DialectRequest['headers']): Extensions {
   const options: Extensions = {}
   const keepAlive = body['keep_alive'] ?? headers['modelyard-keep-alive']
@@ -50,5 +55,7 @@ export function decodeExtensions(body: Fields, headers: DialectRequest['headers'
   if (session !== undefined) options.session = decodeSession(session, 'session')
   const timeout = body['timeout'] ?? headers['modelyard-timeout']
   if (timeout !== undefined) options.timeout = decodeTimeout(timeout)
+  const cache = body['cache'] ?? headers['modelyard-cache']
+  if (cache !== undefined) options.cache = decodeCache(cache, 'cache')
   return options
 }

@@ -1,4 +1,5 @@
 import type { EngineCapabilities } from '../engines/engine.ts'
+import type { ContextListing } from '../pool/context-listing.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import type { ModelFacts } from '../models/model-facts.ts'
 import type { ModelRecipe } from '../models/model-recipe.ts'
@@ -89,6 +90,12 @@ export interface ModelCollection {
   remove(name: string): Promise<void>
 }
 
+/** Which parked contexts are meant: those named, or all of a model; neither = all. */
+export interface ContextsRequest {
+  ids?: readonly string[]
+  model?: string
+}
+
 /** All that a dialect knows of the yard; `yard.ts` implements it. */
 export interface YardPort {
   listModels(): Promise<ModelListing[]>
@@ -102,6 +109,10 @@ export interface YardPort {
   /** A load without a run. */
   loadModel(model: string, options?: { keepAlive?: number; signal?: AbortSignal }): Promise<void>
   unloadModel(model: string): Promise<void>
+  /** Contexts on disk; absent in ports that park none. */
+  listContexts?(): ContextListing[]
+  /** @returns how many went */
+  removeContexts?(request: ContextsRequest): number
   /** What loading the model would do now, without loading it; absent in ports that cannot say. */
   plan?(model: string): Promise<LoadForecast>
   /** Managing models; absent in ports that cannot. */

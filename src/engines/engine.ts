@@ -140,9 +140,14 @@ export interface LoadedModel {
   ping(signal?: AbortSignal): Promise<void>
   /** Monotonic milliseconds of the last token or prefill movement, on the pool's clock; undefined before the first. */
   readonly lastProgress?: number
+  /**
+   * All that must be the same for a saved slot to be read back: content of weights, tokenizer, template and adapters, type of the cache, the
+   * engine's build. Absent = slots cannot be saved.
+   */
+  readonly stateIdentity?: string
   /** Writes the slot's context to a file. @returns tokens and bytes written */
   saveSlot?(slot: number, path: string): Promise<{ tokens: number; bytes: number }>
-  /** Reads it back; false when the file does not fit this model in any way. */
+  /** Reads it back; false when the file is damaged or does not fit this model in any way. The slot is empty then. */
   restoreSlot?(slot: number, path: string): Promise<boolean>
   /** Settles, never rejects, when the model is gone from memory and its process (if any) has exited. */
   readonly exited: Promise<ExitReport>

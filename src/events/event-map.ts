@@ -29,6 +29,9 @@ export interface YardEvents {
     reason: string
   }
   'lease-released': { model: string; instance: string; slot: number; lease: string; heldMs: number }
+  'context-parked': { model: string; context: string; tokens: number; bytes: number; took: number }
+  'context-restored': { model: string; instance: string; context: string; tokens: number; took: number }
+  'context-dropped': { model: string; context: string; bytes: number; reason: string }
   'ticket-refused': { model: string; ticket: string; code: string; message: string }
   'run-finished': {
     run: string

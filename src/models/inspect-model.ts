@@ -9,6 +9,7 @@ import { invalidFile } from './gguf/invalid-file.ts'
 import { readGgufModel } from './gguf/read-gguf-facts.ts'
 import { unreadableFile } from './gguf/read-gguf-header.ts'
 import type { ModelFacts } from './model-facts.ts'
+import { weightsId } from './weights-id.ts'
 
 interface Inspected {
   facts: ModelFacts
@@ -61,6 +62,7 @@ async function lookAt(path: string): Promise<Inspected> {
     path,
     fileSize: seen.reduce((sum, { stats }) => sum + stats.size, 0),
     contentId: await contentId(seen),
+    weightsId: await weightsId(files.map((file) => file.path)),
     purpose: purposeOf(gguf),
     gguf,
   }

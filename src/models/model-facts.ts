@@ -7,6 +7,8 @@ export interface ModelFacts {
   fileSize: number
   /** Identity of the bytes on disk, cheap to compute: a hash over device, inode and the sha256 where known, else size and mtime. Two models with one identity share their mapped pages; two copies of one content do not. */
   contentId: string
+  /** Identity of the content wherever it lies (`weightsId`): what a parked context belongs to. Absent for engines without weights. */
+  weightsId?: string
   /** What the model is for, judged from the header. */
   purpose: 'generation' | 'embedding' | 'rerank'
   gguf?: GgufFacts

@@ -17,6 +17,8 @@ export interface ModelSpec {
   prepare: 'blocking' | 'background' | 'on-demand'
   isolation: 'worker' | 'none'
   device: DeviceOptions
+  /** False: its contexts are never written to disk (R16). */
+  parking?: boolean
   aliases: string[]
   /** Used where a request leaves a value out. */
   defaults: ModelDefaults

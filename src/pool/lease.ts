@@ -2,6 +2,7 @@ import type { AskingRun, LoadedModel } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
+import type { ConfirmedUsage } from './policy/messages.ts'
 import type { Priority } from './limits.ts'
 
 export interface AcquireRequest {
@@ -43,6 +44,6 @@ export interface Lease extends AsyncDisposable {
    * signal ends the run, and it is aborted when the lease is cut.
    */
   run(task: Task, options?: { signal?: AbortSignal } | { controller: AbortController }): PartStream
-  /** Gives the slot back. `fingerprint` is the chain of what it holds now; absent = unknown, the next user starts clean (F11). */
-  release(outcome?: { fingerprint?: Fingerprint }): void
+  /** Gives the slot back. `fingerprint` is the chain of what it holds now; absent = unknown, the next user starts clean (F11). `usage`: what the run took, without which the context is worth nothing on disk. */
+  release(outcome?: { fingerprint?: Fingerprint; usage?: ConfirmedUsage }): void
 }

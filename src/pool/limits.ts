@@ -31,6 +31,8 @@ export interface PoolLimits {
   backoff: { first: number; most: number }
   /** Milliseconds between looks at the host's memory while idle copies could give some back (R20); default 10,000, 0 = never. */
   pressureInterval?: number
+  /** R16: contexts on disk; absent = none. `worth`: what is worth its file; `always`: whatever has tokens, to try it out. `budget` in bytes; absent = what the disk has room for. */
+  parking?: { mode: 'off' | 'worth' | 'always'; budget?: number }
   /** Load deadline: `base` + `perGiB` × weights; starts again with each sign of progress (M10). */
   loadDeadline: { base: number; perGiB: number }
 }

@@ -9,7 +9,8 @@ import type {
   LoadProgress,
 } from '../engines/engine.ts'
 import type { HostReading, MeasuredFootprint } from '../host/memory.ts'
-import type { PoolFact } from './policy/messages.ts'
+import type { ParkOrder, PoolFact } from './policy/messages.ts'
+import type { SlotParking } from './slot-parking.ts'
 import { departureOf, seeReturned, type Departure } from './return-watch.ts'
 
 /** Milliseconds between measurements of an instance in use. */
@@ -24,6 +25,8 @@ export interface LiveSurroundings {
   readonly report: (fact: PoolFact) => void
   /** Milliseconds to wait for a device's memory to be seen back. */
   readonly patience: () => number
+  /** Absent: nothing is ever written. */
+  readonly parking: SlotParking | undefined
   readonly onMeasured: (measured: MeasuredFootprint) => void
 }
 
@@ -54,7 +57,9 @@ export class LiveInstance {
       const loaded = await this.#around.load(this.plan, { signal: this.#controller.signal, onProgress })
       this.#loaded = loaded
       void this.#watchExit(loaded)
-      this.#around.report({ type: 'load-finished', instance: this.id })
+      const { stateIdentity } = loaded
+      const identity = stateIdentity === undefined ? {} : { stateIdentity }
+      this.#around.report({ type: 'load-finished', instance: this.id, ...identity })
     } catch (thrown) {
       this.#reportFailure('load-failed', thrown)
     }
@@ -112,11 +117,13 @@ export class LiveInstance {
     }
   }
 
-  /** R8: orders the end; the proof comes by way of the exit. */
-  async unload(): Promise<void> {
+  /** R8: orders the end, R16: after what it holds is written; the proof comes by way of the exit. */
+  async unload(park: readonly ParkOrder[] = []): Promise<void> {
     this.#departure ??= departureOf(this.plan, this.#measured, this.#around.readHost())
     this.#controller.abort(new ModelyardError('aborted', `${this.id} is being unloaded.`))
     try {
+      if (this.#loaded !== undefined && park.length > 0)
+        await this.#around.parking?.parkAll(this.#loaded, park)
       await this.#loaded?.unload()
     } catch {
       // What does not end stays charged, and the policy reports it as stuck.

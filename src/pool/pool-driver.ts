@@ -4,10 +4,13 @@ import type { EventBus } from '../events/event-bus.ts'
 import type { HostReading, MemoryProbe } from '../host/memory.ts'
 import type { PoolLimits } from './limits.ts'
 import { LiveInstance } from './live-instance.ts'
+import type { ContextShelf } from './context-shelf.ts'
 import type { MeasurementStore } from './measurement-store.ts'
 import { decide } from './policy/decide.ts'
 import type { CommandOf, PoolCommand, PoolEvent, PoolFact } from './policy/messages.ts'
 import { emptyState, type PoolState } from './policy/state.ts'
+import type { Preparation } from './pool-lease.ts'
+import { SlotParking } from './slot-parking.ts'
 import { StateWatch } from './state-watch.ts'
 import { TicketDesk } from './ticket-desk.ts'
 import type { TraceRecorder } from './trace-recorder.ts'
@@ -23,6 +26,8 @@ export interface PoolOptions {
   measurements?: MeasurementStore
   /** Writes a trace of all that is asked for. */
   recorder?: TraceRecorder
+  /** Absent: no context is ever written to disk. */
+  contexts?: ContextShelf
 }
 
 /** Milliseconds: beyond this a timer of Node rings at once. */
@@ -41,6 +46,7 @@ export class PoolDriver {
   #lastAt = 0
   #alarm: Timer | undefined
   readonly #live = new Map<string, LiveInstance>()
+  readonly #parking: SlotParking | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -48,6 +54,8 @@ export class PoolDriver {
     this.watch = new StateWatch(options.clock)
     options.recorder?.begin(options.limits, this.readHost())
     const dispatch = (fact: PoolFact): void => this.dispatch(fact)
+    const { clock, contexts: shelf } = options
+    this.#parking = shelf === undefined ? undefined : new SlotParking({ clock, shelf, report: dispatch })
     this.desk = new TicketDesk(dispatch, (instance) => this.#live.get(instance)?.measureSometimes())
   }
 
@@ -118,6 +126,8 @@ export class PoolDriver {
         return this.desk.answer(command)
       case 'cut-lease':
         return this.desk.cut(command)
+      case 'remove-context':
+        return this.#options.contexts?.remove(command.context)
       case 'announce':
         return this.#options.bus.emit(command.name, command.data)
       case 'set-alarm':
@@ -136,7 +146,7 @@ export class PoolDriver {
     const live = this.#live.get(command.instance)
     if (command.type === 'cancel-load') live?.cancel()
     else if (command.type === 'start-warm-up') void live?.warmUp()
-    else void live?.unload()
+    else void live?.unload(command.park)
   }
 
   #startLoad({ instance, plan }: CommandOf<'start-load'>): void {
@@ -147,6 +157,7 @@ export class PoolDriver {
       load,
       report: (fact) => this.#report(instance, fact),
       patience: () => this.#state.limits.memoryGrace,
+      parking: this.#parking,
       onMeasured: (measured) => measurements?.write(plan.key, plan.model, measured),
     })
     this.#live.set(instance, live)
@@ -159,9 +170,17 @@ export class PoolDriver {
   }
 
   #grant(command: CommandOf<'grant-lease'>): void {
-    if (!this.desk.grant(command, this.#live.get(command.instance)?.loaded)) return
+    const loaded = this.#live.get(command.instance)?.loaded
+    if (!this.desk.grant(command, loaded, this.#preparation(command, loaded))) return
     const { model, instance, slot, lease, queueMs, loadMs, reason } = command
     this.#options.bus.emit('lease-granted', { model, instance, slot, lease, queueMs, loadMs, reason })
+  }
+
+  #preparation(command: CommandOf<'grant-lease'>, loaded: LoadedModel | undefined): Preparation | undefined {
+    const parking = this.#parking
+    const isNeeded = command.park !== undefined || command.restore !== undefined
+    if (!isNeeded || parking === undefined || loaded === undefined) return undefined
+    return async () => parking.prepare(loaded, command)
   }
 
   #setAlarm(at: number): void {

@@ -1,11 +1,14 @@
-import { onAbort } from '../base/abort.ts'
+import { abortable, onAbort } from '../base/abort.ts'
 import { ModelyardError } from '../base/errors.ts'
-import type { LoadedModel } from '../engines/engine.ts'
+import type { LoadedModel, RunOptions } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Lease } from './lease.ts'
-import type { CommandOf } from './policy/messages.ts'
+import type { CommandOf, ConfirmedUsage } from './policy/messages.ts'
+
+/** Writes and reads what comes before the run. @returns whether the slot holds what the lease keeps */
+export type Preparation = () => Promise<boolean>
 
 /** How a lease ended, as its owner said. */
 export interface LeaseEnd {
@@ -13,6 +16,9 @@ export interface LeaseEnd {
   chain: Fingerprint | undefined
   /** No run was started on it. */
   untouched: boolean
+  /** What was to be written before the run was never begun. */
+  unprepared: boolean
+  usage: ConfirmedUsage | undefined
 }
 
 /** The lease as handed out. Cheap to make: what most leases never need is made on demand. */
@@ -26,17 +32,20 @@ export class PoolLease implements Lease {
   readonly reason: string
   readonly loaded: LoadedModel
   readonly #chain: Fingerprint
+  readonly #prepare: Preparation | undefined
   readonly #onRelease: (lease: PoolLease, end: LeaseEnd) => void
   #controller: AbortController | undefined
   #runs: { controller: AbortController; unlisten: () => void }[] = []
   #cause: ModelyardError | undefined
   #isReleased = false
   #isUntouched = true
+  #isPrepared = false
 
   constructor(
     granted: CommandOf<'grant-lease'>,
     loaded: LoadedModel,
     chain: Fingerprint,
+    prepare: Preparation | undefined,
     onRelease: (lease: PoolLease, end: LeaseEnd) => void,
   ) {
     this.id = granted.lease
@@ -48,6 +57,7 @@ export class PoolLease implements Lease {
     this.reason = granted.reason
     this.loaded = loaded
     this.#chain = chain
+    this.#prepare = prepare
     this.#onRelease = onRelease
   }
 
@@ -61,11 +71,21 @@ export class PoolLease implements Lease {
 
   run(task: Task, options: { signal?: AbortSignal } | { controller: AbortController } = {}): PartStream {
     if (this.#isReleased) throw new ModelyardError('internal', `The lease ${this.id} was given back already.`)
-    const keptPrefix = this.#isUntouched ? this.keptPrefix : this.#chain.length
+    const isFirst = this.#isUntouched
+    const keptPrefix = isFirst ? this.keptPrefix : this.#chain.length
     this.#isUntouched = false
-    const signal = this.#runSignal(options)
     const asking = this.loaded.plan.uses === undefined ? {} : { within: { instance: this.instance } }
-    return this.loaded.run(task, { slot: this.slot, keptPrefix, signal, ...asking })
+    const run = { slot: this.slot, keptPrefix, signal: this.#runSignal(options), ...asking }
+    if (this.#prepare === undefined || !isFirst) return this.loaded.run(task, run)
+    return this.#runPrepared(this.#prepare, task, run)
+  }
+
+  /** R16: what is to be written and read comes first. Whoever gives up meanwhile does not wait for it; the engine does. */
+  async *#runPrepared(prepare: Preparation, task: Task, run: RunOptions): PartStream {
+    run.signal.throwIfAborted()
+    this.#isPrepared = true
+    const holds = await abortable(prepare(), run.signal)
+    return yield* this.loaded.run(task, holds ? run : { ...run, keptPrefix: 0 })
   }
 
   /** One controller instead of `AbortSignal.any`: that one costs ten times as much and lives until it is collected. */
@@ -86,12 +106,17 @@ export class PoolLease implements Lease {
     return controller.signal
   }
 
-  release(outcome: { fingerprint?: Fingerprint } = {}): void {
+  release(outcome: { fingerprint?: Fingerprint; usage?: ConfirmedUsage } = {}): void {
     if (this.#isReleased) return
     this.#isReleased = true
     this.#unlisten()
     const chain = outcome.fingerprint
-    this.#onRelease(this, { chain, untouched: this.#isUntouched && chain === undefined })
+    this.#onRelease(this, {
+      chain,
+      untouched: this.#isUntouched && chain === undefined,
+      unprepared: !this.#isPrepared,
+      usage: outcome.usage,
+    })
   }
 
   /** The pool takes the slot back: the instance died, or an operator or a stop cut the run. */

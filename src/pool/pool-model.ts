@@ -9,6 +9,8 @@ export interface PoolModel {
   /** Milliseconds idle until unload; 0 = at release, −1 = never. */
   keepAlive: number
   pinned: boolean | 'soft'
+  /** False: its contexts are never written to disk. Default true. */
+  parking?: boolean
   /** Ids of the models that a run of this one may itself ask for; without cycles. Memory and places are planned together (P14). */
   uses?: readonly string[]
 }

@@ -1,3 +1,4 @@
+import type { ContextsSummary, ModelContextStatus } from './context-listing.ts'
 import type { FootprintTerms, MemoryDomain } from '../host/memory.ts'
 
 /** What `/api/yard/state`, `ps` and the library show. Never a word of a user's text (F10). Times are milliseconds. */
@@ -7,6 +8,7 @@ export interface PoolStatus {
   models: Record<string, ModelPoolStatus>
   memory: Partial<Record<MemoryDomain, DomainStatus>>
   threads: { limit: number; active: number }
+  contexts: ContextsSummary
   runs: { active: number; limit: number }
 }
 
@@ -59,6 +61,7 @@ export interface ModelPoolStatus {
   pinned: boolean | 'soft'
   loads: number
   evictions: number
+  contexts: ModelContextStatus
   lastError?: { code: string; message: string; retryIn: number }
 }
 

@@ -1,8 +1,9 @@
 import { ModelyardError } from '../base/errors.ts'
+import { listContexts, type ContextListing } from './context-listing.ts'
 import { forecastOf, type LoadForecast } from './forecast.ts'
 import type { AcquireRequest, Lease } from './lease.ts'
 import type { PoolLimits } from './limits.ts'
-import type { TicketRequest } from './policy/messages.ts'
+import type { ParkOrder, TicketRequest } from './policy/messages.ts'
 import { unknownModel } from './policy/refusals.ts'
 import type { ModelState, PoolState } from './policy/state.ts'
 import { isServing } from './policy/waiting.ts'
@@ -20,6 +21,15 @@ export interface LoadRequest {
   signal?: AbortSignal
   /** May go beyond the budget, up to the absolute limit (M5). */
   force?: boolean
+}
+
+/** A parked context as it was found. */
+export interface AdoptedContext extends Omit<ParkOrder, 'slot' | 'context'> {
+  id: string
+  /** On disk, with all that belongs to it. */
+  bytes: number
+  /** Milliseconds since it was parked. */
+  age: number
 }
 
 /** Milliseconds a stop waits for processes beyond the moment at which all leases are cut. */
@@ -42,6 +52,25 @@ export class Pool implements AsyncDisposable {
   declare(model: PoolModel): void {
     const learned = this.#options.measurements?.read(model.plan.key)
     this.#driver.dispatch({ type: 'model-declared', model, learned })
+  }
+
+  /** What earlier servers parked, and what the disk has room for. Once, before anybody asks for anything. */
+  adoptContexts(contexts: readonly AdoptedContext[], room: number): void {
+    const at = this.#driver.now()
+    const found = contexts.map(({ age, ...context }) => ({ ...context, usedAt: at - age, isKept: false }))
+    this.#driver.dispatch({ type: 'contexts-found', contexts: found, room })
+  }
+
+  /** What is parked on disk, the last used first. */
+  contexts(): ContextListing[] {
+    return listContexts(this.#driver.state, this.#driver.now())
+  }
+
+  /** Deletes parked contexts: those named, or all of a model, or all. @returns how many went */
+  removeContexts({ ids, model }: { ids?: readonly string[]; model?: string }): number {
+    const before = this.#driver.state.contexts.parked.length
+    this.#driver.dispatch({ type: 'contexts-unwanted', contexts: ids, model })
+    return before - this.#driver.state.contexts.parked.length
   }
 
   /** The model is gone: those who wait for it get `model_not_found`, its copies go when they are idle. */

@@ -1,4 +1,5 @@
 import type { FootprintTerms, MemoryDomain } from '../host/memory.ts'
+import { modelContexts, summarizeContexts } from './context-listing.ts'
 import { domainsOf, ledger, privateCharge } from './policy/budget.ts'
 import { compareTickets } from './policy/fairness.ts'
 import { expiresAt } from './policy/expiry.ts'
@@ -26,6 +27,7 @@ export function statusOf(state: PoolState, at: number, pidOf: PidOf): PoolStatus
     models: Object.fromEntries([...state.models].map(([id, model]) => [id, modelStatus(state, model, at)])),
     memory: memoryStatus(state),
     threads: { limit: state.limits.threads, active: activeThreads(state) },
+    contexts: summarizeContexts(state),
     runs: { active: state.runs, limit: state.limits.concurrency },
   }
 }
@@ -102,7 +104,8 @@ function ticketStatus(state: PoolState, ticket: Ticket, position: number, at: nu
 
 function modelStatus(state: PoolState, model: ModelState, at: number): ModelPoolStatus {
   const { lastError, loads, evictions } = model
-  const status = { state: stateOf(state, model, at), pinned: model.model.pinned, loads, evictions }
+  const contexts = modelContexts(state, model.model.id)
+  const status = { state: stateOf(state, model, at), pinned: model.model.pinned, loads, evictions, contexts }
   if (lastError === undefined) return status
   const retryIn = Math.max(0, model.retryAt - at)
   return { ...status, lastError: { code: lastError.code, message: lastError.message, retryIn } }

@@ -3,7 +3,7 @@ import { ModelyardError } from '../base/errors.ts'
 import type { LoadedModel } from '../engines/engine.ts'
 import type { Lease } from './lease.ts'
 import type { CommandOf, PoolFact, TicketRequest } from './policy/messages.ts'
-import { PoolLease, type LeaseEnd } from './pool-lease.ts'
+import { PoolLease, type LeaseEnd, type Preparation } from './pool-lease.ts'
 
 /** Somebody who waits for a ticket to end. */
 interface Waiter {
@@ -87,15 +87,16 @@ export class TicketDesk {
   }
 
   /** F8: a lease nobody takes goes back in the same step. @returns whether it was taken */
-  grant(command: CommandOf<'grant-lease'>, loaded: LoadedModel | undefined): boolean {
+  grant(command: CommandOf<'grant-lease'>, loaded: LoadedModel | undefined, prepare?: Preparation): boolean {
     const waiter = this.#take(command.ticket)
     const { lease: id, instance, slot } = command
     if (waiter === undefined || loaded === undefined) {
-      this.#dispatch({ type: 'lease-released', lease: id, instance, slot, chain: undefined, untouched: true })
+      const unused = { chain: undefined, untouched: true, unprepared: true }
+      this.#dispatch({ type: 'lease-released', lease: id, instance, slot, ...unused })
       return false
     }
     const onRelease = (released: PoolLease, end: LeaseEnd): void => this.#release(released, end)
-    const lease = new PoolLease(command, loaded, waiter.ticket.chain, onRelease)
+    const lease = new PoolLease(command, loaded, waiter.ticket.chain, prepare, onRelease)
     this.#leases.set(id, lease)
     waiter.resolve(lease)
     return true
@@ -104,7 +105,9 @@ export class TicketDesk {
   #release(lease: PoolLease, end: LeaseEnd): void {
     const { id, instance, slot } = lease
     if (!this.#leases.delete(id)) return
-    this.#dispatch({ type: 'lease-released', lease: id, instance, slot, ...end })
+    const { usage, ...rest } = end
+    const confirmed = usage === undefined ? {} : { usage }
+    this.#dispatch({ type: 'lease-released', lease: id, instance, slot, ...rest, ...confirmed })
     this.#onReleased(instance)
   }
 

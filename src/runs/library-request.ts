@@ -25,6 +25,8 @@ export interface CallOptions {
   keepAlive?: number | string
   /** What an engine of one's own got with its run: it goes before all others and takes no place of its own (P14). */
   within?: AskingRun
+  /** `none`: starts from nothing, and nothing of it is kept for later requests, in memory or on disk. */
+  cache?: 'none'
 }
 
 /** Sampling and limits of text calls. Zero is a value: `temperature: 0` is greedy, `maxTokens: 0` generates nothing. */
@@ -65,7 +67,7 @@ export interface EmbeddingRequest extends CallOptions {
   dimensions?: number
 }
 
-const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive', 'within']
+const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive', 'within', 'cache']
 const SAMPLING_KEYS = [
   'temperature',
   'topP',
@@ -124,7 +126,7 @@ function runRequest(call: CallOptions, task: Task): RunRequest {
   return {
     model: call.model,
     task,
-    ...pick(call, ['signal', 'priority', 'within']),
+    ...pick(call, ['signal', 'priority', 'within', 'cache']),
     ...(call.timeout === undefined ? {} : { timeout: parseDuration(call.timeout) }),
     ...(call.keepAlive === undefined ? {} : { keepAlive: parseDuration(call.keepAlive) }),
   }

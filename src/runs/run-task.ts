@@ -39,6 +39,8 @@ export function startRun(surroundings: RunSurroundings, request: RunRequest): Ru
   return { info, parts: new RunningTask(surroundings, request, info).parts() }
 }
 
+type SlotContent = NonNullable<Parameters<Lease['release']>[0]>
+
 /** One execution of a task, from the resolved name to the row in the log. */
 class RunningTask {
   readonly #surroundings: RunSurroundings
@@ -169,7 +171,7 @@ class RunningTask {
   }
 
   async #begin(): Promise<PartBuffer> {
-    const fingerprint = fingerprintOf(this.#request.task)
+    const fingerprint = this.#request.cache === 'none' ? [] : fingerprintOf(this.#request.task)
     const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
     this.#wasLeased = true
     this.#noteLease(lease)
@@ -216,11 +218,14 @@ class RunningTask {
     lease.release(this.#slotContent(fingerprint, outcome))
   }
 
-  #slotContent(fingerprint: Fingerprint, outcome: SourceOutcome): { fingerprint?: Fingerprint } {
-    const { kind } = this.#request.task
-    if ('error' in outcome || (kind !== 'chat' && kind !== 'completion')) return {}
-    if (kind === 'completion') return { fingerprint }
-    return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()) }
+  #slotContent(fingerprint: Fingerprint, outcome: SourceOutcome): SlotContent {
+    const { task, cache } = this.#request
+    if ('error' in outcome || cache === 'none') return {}
+    if (task.kind !== 'chat' && task.kind !== 'completion') return {}
+    const { usage: counted, timings } = outcome.result
+    const usage = { ...counted, prefill: timings.prefill }
+    if (task.kind === 'completion') return { fingerprint, usage }
+    return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()), usage }
   }
 
   #noteStart(part: Part & { type: 'started' }): void {

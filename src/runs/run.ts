@@ -19,6 +19,8 @@ export interface RunRequest {
   within?: AskingRun
   /** A conversation's name, given by clients that have one; guides placement only. */
   session?: string
+  /** `none`: starts from nothing, and nothing of it is kept for later requests, in memory or on disk. */
+  cache?: 'none'
 }
 
 /** Filled in as the run goes; everything is known when the first part (`started`) has come. */

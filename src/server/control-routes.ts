@@ -4,6 +4,7 @@ import type { DialectRequest } from '../dialects/dialect.ts'
 import { decodeKeepAlive } from '../dialects/extensions.ts'
 import { asFields, asString } from '../dialects/fields.ts'
 import type { EventHistory } from './event-history.ts'
+import { contextRoutes } from './context-routes.ts'
 import type { ErrorShape, Exchange } from './exchange.ts'
 import { sendEvents } from './send-events.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -86,6 +87,7 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
       body: 'none',
       handle: (exchange) => sendEvents(exchange, history, clock),
     },
+    ...contextRoutes(port, common),
     { ...common, method: 'GET', path: '/api/yard/plan/*', body: 'none', handle: plan },
     { ...common, method: 'POST', path: '/api/yard/load', body: 'json', handle: load },
     { ...common, method: 'POST', path: '/api/yard/unload', body: 'json', handle: unload },

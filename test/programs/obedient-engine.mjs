@@ -21,6 +21,7 @@ class ObedientModel {
       this.leave = resolve
     })
     if (options.parks) {
+      this.stateIdentity = 'obedient'
       this.saveSlot = async (slot, path) => ({ tokens: slot, bytes: path.length })
       this.restoreSlot = async (slot) => slot === 0
     }

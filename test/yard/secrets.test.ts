@@ -81,6 +81,8 @@ describe.runIf(HAS_LLAMA)(
       const tiny = { file: TINY_CHAT, context: CONTEXT }
       yard = await createYard({
         home: home.path,
+        // Slots are what this is about; the same with contexts on disk is below.
+        contexts: { parking: false },
         models: {
           four: { ...tiny, slots: 4 },
           two: { ...tiny, slots: 2 },
@@ -135,6 +137,23 @@ describe.runIf(HAS_LLAMA)(
         expect((await theirs.say(words)).cachedTokens).toBe(0)
         expect((await mine.say(words === SECRET ? QUESTION : words)).cachedTokens).toBe(0)
       }
+    })
+
+    it('in the only slot, and on disk in between', async () => {
+      const own = await openHome()
+      const parking = await createYard({
+        home: own.path,
+        contexts: { parking: 'always' },
+        models: { one: { file: TINY_CHAT, context: CONTEXT, slots: 1 } },
+      })
+      const [theirs, mine] = [new Conversation(parking, 'one'), new Conversation(parking, 'one')]
+      const cached: number[] = []
+      for (const words of [SECRET, QUESTION, OTHER]) {
+        cached.push((await theirs.say(words)).cachedTokens)
+        cached.push((await mine.say(words === SECRET ? QUESTION : words)).cachedTokens)
+      }
+      expect(cached.slice(2).every((tokens) => tokens > 10)).toBe(true)
+      await parking.stop()
     })
 
     it('when both begin with the same system text: only that is kept', async () => {

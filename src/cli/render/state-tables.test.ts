@@ -34,6 +34,7 @@ function status(over: Partial<PoolStatus> = {}): PoolStatus {
     memory: { ram: { ...ram, host: { total: 16 * GIB, available: 4 * GIB, source: 'MemAvailable' } } },
     threads: { limit: 4, active: 1 },
     runs: { limit: 64, active: 1 },
+    contexts: { count: 0, bytes: 0, limit: null, savedTokens: 0, savedSeconds: 0 },
     ...over,
   }
 }

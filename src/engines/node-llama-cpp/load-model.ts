@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
+import { weightsId } from '../../models/weights-id.ts'
 import { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadedModel, LoadFailureClass, LoadOptions, LoadPlan } from '../engine.ts'
 import { GrammarShelf } from './answer-grammar.ts'
@@ -109,7 +110,7 @@ async function prepareText(
   const gate = new ContextGate()
   const slots = Array.from({ length: plan.slots }, () => new Slot(context, pace, clock, gate))
   const lifetime = lifetimeOf(plan, runtime, clock)
-  const stateIdentity = stateIdentityOf(plan, shape, version)
+  const stateIdentity = await stateIdentityOf(plan, shape, version)
   const { module } = runtime
   return new TextModel({
     plan,
@@ -190,10 +191,17 @@ function lifetimeOf({ model }: LoadPlan, { log }: LlamaRuntime, clock: Clock): M
   return new ModelLifetime(model, clock, () => log.since(mark))
 }
 
-/** All that must be the same for a parked context to mean the same (BR-51). */
-function stateIdentityOf({ facts, slots, spec }: LoadPlan, shape: LoadShape, version: string): string {
+/** All that must be the same for a parked context to mean the same (BR-51). Tokenizer and template are parts of the file. */
+async function stateIdentityOf(
+  { facts, slots, spec }: LoadPlan,
+  shape: LoadShape,
+  version: string,
+): Promise<string> {
   const { lora = [], fullWindow = true } = nodeLlamaCppOptions(spec)
   const { kvCacheType, flashAttention } = shape
-  const parts = [version, facts.contentId, kvCacheType, flashAttention, fullWindow, slots, lora]
+  const weights = facts.weightsId ?? facts.contentId
+  const adapters = await weightsId(lora.map(({ path }) => path))
+  const scales = lora.map(({ scale = 1 }) => scale)
+  const parts = [version, weights, kvCacheType, flashAttention, fullWindow, slots, adapters, scales]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

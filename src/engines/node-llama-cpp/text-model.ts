@@ -38,6 +38,10 @@ export class TextModel implements LoadedModel {
     return this.#parts.plan
   }
 
+  get stateIdentity(): string {
+    return this.#parts.stateIdentity
+  }
+
   get exited(): Promise<ExitReport> {
     return this.#parts.lifetime.exited
   }

@@ -19,6 +19,7 @@ const ECHO: readonly CompiledEntry[] = compileScript([{ echo: 'user' }])
 export class ScriptedModel implements LoadedModel {
   readonly plan: LoadPlan
   readonly exited: Promise<ExitReport>
+  readonly stateIdentity: string
   lastProgress?: number
   readonly #host: ScriptedHost
 
@@ -29,6 +30,7 @@ export class ScriptedModel implements LoadedModel {
     lifetime: Lifetime,
   ) {
     this.plan = plan
+    this.stateIdentity = plan.key
     this.exited = lifetime.exited
     const slots = Array.from({ length: plan.slots }, () => new ScriptedSlot())
     const onProgress = (now: number): void => {

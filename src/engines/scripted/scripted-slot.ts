@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
 import { ModelyardError } from '../../base/errors.ts'
 import { answerTokens, sharedTokens, tokensText, type PromptToken } from './prompt-tokens.ts'
 
@@ -34,18 +35,19 @@ export class ScriptedSlot {
 
   async save(path: string, planKey: string): Promise<{ tokens: number; bytes: number }> {
     const tokens = this.#held()
-    const content = Buffer.from(JSON.stringify({ format: FILE_FORMAT, planKey, tokens }), 'utf8')
+    const content = Buffer.from(
+      JSON.stringify({ format: FILE_FORMAT, planKey, tokens, sum: sumOf(planKey, tokens) }),
+    )
     await writeFile(path, content)
     return { tokens: tokens.length, bytes: content.length }
   }
 
-  /** @returns false for a file that is missing or of another model */
+  /** @returns false for a file that is missing, damaged or of another model; the slot is empty then */
   async restore(path: string, planKey: string): Promise<boolean> {
     const tokens = await readTokens(path, planKey)
-    if (tokens === undefined) return false
-    this.#tokens = tokens
+    this.#tokens = tokens ?? []
     this.#answer = ''
-    return true
+    return tokens !== undefined
   }
 
   #held(): PromptToken[] {
@@ -60,13 +62,19 @@ interface SlotFile {
   format: unknown
   planKey: unknown
   tokens: unknown
+  sum: unknown
+}
+
+function sumOf(planKey: string, tokens: unknown): number {
+  return crc32(JSON.stringify([planKey, tokens]))
 }
 
 async function readTokens(path: string, planKey: string): Promise<PromptToken[] | undefined> {
   try {
     const content = JSON.parse(await readFile(path, 'utf8')) as SlotFile
-    const ours = content.format === FILE_FORMAT && content.planKey === planKey
-    return ours && Array.isArray(content.tokens) ? (content.tokens as PromptToken[]) : undefined
+    const { format, tokens, sum } = content
+    const ours = format === FILE_FORMAT && content.planKey === planKey && sum === sumOf(planKey, tokens)
+    return ours && Array.isArray(tokens) ? (tokens as PromptToken[]) : undefined
   } catch {
     return undefined
   }

@@ -73,7 +73,8 @@ async function load(plan: LoadPlan): Promise<void> {
     const model = await made.load(plan, { signal: loading.signal, onProgress: sendProgress })
     void model.exited.then(({ expected }) => expected || process.exit(1))
     hosted = new HostedModel(model, (message, sent) => channel.send(message, sent), clock)
-    channel.send({ type: 'loaded', parks: model.saveSlot !== undefined && model.restoreSlot !== undefined })
+    const { stateIdentity } = model
+    channel.send({ type: 'loaded', ...(stateIdentity === undefined ? {} : { stateIdentity }) })
   } catch (error) {
     channel.send({ type: 'load-failed', error: plainError(error, 'model_load_failed') }, () =>
       process.exit(0),

@@ -75,9 +75,16 @@ export class WorkerEngine implements Engine {
     onProgress({ stage: 'starting' })
     worker.send({ type: 'load', plan })
     try {
-      const { parks } = await this.#loaded(worker, signal, onProgress)
+      const { stateIdentity } = await this.#loaded(worker, signal, onProgress)
       const { clock, deviceBytes = () => ({}) } = this.#options
-      return new WorkerModel({ plan, worker, clock, deadlines: this.#deadlines, parks, deviceBytes })
+      return new WorkerModel({
+        plan,
+        worker,
+        clock,
+        deadlines: this.#deadlines,
+        stateIdentity,
+        deviceBytes,
+      })
     } catch (error) {
       throw await this.#failedLoad(worker, signal, error)
     } finally {
@@ -126,14 +133,14 @@ export class WorkerEngine implements Engine {
     worker: WorkerProcess,
     signal: AbortSignal,
     onProgress: LoadOptions['onProgress'],
-  ): Promise<{ parks: boolean }> {
+  ): Promise<{ stateIdentity: string | undefined }> {
     let removeListener = (): void => undefined
-    const outcome = new Promise<{ parks: boolean }>((resolve, reject) => {
+    const outcome = new Promise<{ stateIdentity: string | undefined }>((resolve, reject) => {
       removeListener = onAbort(signal, () => reject(abortError(signal)))
       void worker.exited.then((exit) => reject(loadEndedByExit(exit)))
       worker.listen((message) => {
         if (message.type === 'progress') onProgress(message.progress)
-        else if (message.type === 'loaded') resolve({ parks: message.parks })
+        else if (message.type === 'loaded') resolve({ stateIdentity: message.stateIdentity })
         else if (message.type === 'load-failed') reject(ModelyardError.fromJSON(message.error))
       })
     })

@@ -19,8 +19,8 @@ export interface WorkerModelOptions {
   worker: WorkerProcess
   clock: Clock
   deadlines: WorkerDeadlines
-  /** The engine can write slots to files. */
-  parks: boolean
+  /** Absent: the engine cannot write slots to files. */
+  stateIdentity: string | undefined
   /** What a process holds on devices. */
   deviceBytes: (pid: number) => MeasuredFootprint
 }
@@ -30,6 +30,7 @@ export class WorkerModel implements LoadedModel {
   readonly plan: LoadPlan
   readonly exited: Promise<ExitReport>
   lastProgress?: number
+  readonly stateIdentity?: string
   readonly saveSlot?: (slot: number, path: string) => Promise<{ tokens: number; bytes: number }>
   readonly restoreSlot?: (slot: number, path: string) => Promise<boolean>
   readonly #worker: WorkerProcess
@@ -43,7 +44,7 @@ export class WorkerModel implements LoadedModel {
   #failure: ModelyardError | undefined
   #unloading: Promise<void> | undefined
 
-  constructor({ plan, worker, clock, deadlines, parks, deviceBytes }: WorkerModelOptions) {
+  constructor({ plan, worker, clock, deadlines, stateIdentity, deviceBytes }: WorkerModelOptions) {
     this.plan = plan
     this.#worker = worker
     this.#clock = clock
@@ -51,7 +52,8 @@ export class WorkerModel implements LoadedModel {
     this.#deviceBytes = deviceBytes
     this.#watch = this.#createWatch()
     this.exited = worker.exited.then((exit) => this.#leave(exit))
-    if (parks) {
+    if (stateIdentity !== undefined) {
+      this.stateIdentity = stateIdentity
       this.saveSlot = (slot, path) =>
         this.#call({ method: 'saveSlot', slot, path }) as Promise<{ tokens: number; bytes: number }>
       this.restoreSlot = (slot, path) => this.#call({ method: 'restoreSlot', slot, path }) as Promise<boolean>

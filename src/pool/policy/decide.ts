@@ -1,3 +1,4 @@
+import { trimContexts } from './context-budget.ts'
 import { sweepIdle } from './expiry.ts'
 import { settleArrival } from './handle-tickets.ts'
 import type { PoolCommand, PoolEvent } from './messages.ts'
@@ -26,6 +27,7 @@ export function decide(state: PoolState, event: PoolEvent, rules: Rules = RULES)
   rules.walk(step)
   if (event.type === 'ticket-arrived') settleArrival(step, event)
   trim(step)
+  trimContexts(step)
   relievePressure(step)
   sweepIdle(step)
   wakeForDeadlines(step)

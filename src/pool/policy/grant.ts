@@ -1,6 +1,11 @@
 import { formatDuration } from '../../base/durations.ts'
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
-import type { Instance, Slot, Ticket } from './state.ts'
+import { tokensIn } from './context-worth.ts'
+import type { ParkOrder } from './messages.ts'
+import { chooseBranch } from './branch.ts'
+import { orderPark } from './park.ts'
+import { chooseRestore, type RestoreChoice } from './restore.ts'
+import type { HeldLease, Instance, Slot, Ticket } from './state.ts'
 import { command, setInstance, type SlotChoice, type Step } from './step.ts'
 import { dequeue } from './tickets.ts'
 
@@ -9,7 +14,7 @@ export function grant(step: Step, ticket: Ticket, choice: SlotChoice): void {
   const { instance, index } = choice
   const slot = instance.slots[index]
   if (slot === undefined) return
-  const keptPrefix = step.rules.keptPrefix(slot, ticket.chain)
+  const { park, restore, keptPrefix } = preparationFor(step, ticket, choice, slot)
   const lease = `lease-${step.state.leases + 1}`
   const loadMs = waitedForLoad(instance, ticket)
   command(step, {
@@ -20,25 +25,58 @@ export function grant(step: Step, ticket: Ticket, choice: SlotChoice): void {
     instance: instance.id,
     slot: index,
     keptPrefix,
+    ...(park.length > 0 && { park }),
+    ...(restore !== undefined && { restore: restore.context.id }),
     queueMs: step.at - ticket.arrivedAt,
     loadMs,
-    reason: reasonFor(step, ticket, choice, slot, loadMs),
+    reason: reasonFor(step, ticket, choice, slot, loadMs, restore),
   })
   dequeue(step, ticket.model, ticket.id)
-  occupy(step, ticket, instance, index, slot, lease)
+  const parking = park.map(({ context }) => context)
+  occupy(step, ticket, choice, slot, { id: lease, expected: restore?.tokens ?? 0, parking })
 }
 
-function occupy(step: Step, ticket: Ticket, instance: Instance, index: number, slot: Slot, id: string): void {
+interface Preparation {
+  readonly park: readonly ParkOrder[]
+  readonly restore: RestoreChoice | undefined
+  readonly keptPrefix: number
+}
+
+/** R16: what is read into the slot before the run, and what of its old content is written before that. */
+function preparationFor(
+  step: Step,
+  ticket: Ticket,
+  { instance, index }: SlotChoice,
+  slot: Slot,
+): Preparation {
+  const held = step.rules.keptPrefix(slot, ticket.chain)
+  const kept = tokensIn(slot.chain, slot.tokens, held)
+  const read = chooseRestore(step, instance, ticket.chain, kept)
+  const branch = chooseBranch(step, instance, index, ticket.chain, read?.tokens ?? kept)
+  const restore = branch?.restore ?? read
+  const own = orderPark(step, instance, index, restore === undefined ? kept : 0, restore?.context.id)
+  const park = [own, branch?.order].filter((order) => order !== undefined)
+  return { park, restore, keptPrefix: restore?.blocks ?? held }
+}
+
+function occupy(
+  step: Step,
+  ticket: Ticket,
+  { instance, index }: SlotChoice,
+  slot: Slot,
+  named: Pick<HeldLease, 'id' | 'expected' | 'parking'>,
+): void {
   const lease = {
-    id,
+    ...named,
     ticket: ticket.id,
     grantedAt: step.at,
     keepAlive: ticket.keepAlive,
     within: ticket.within,
     before: slot.chain,
+    beforeTokens: slot.tokens,
   }
   // F11: whatever is cached is stale from the first token of the run on.
-  const slots = instance.slots.with(index, { chain: [], usedAt: step.at, lease })
+  const slots = instance.slots.with(index, { chain: [], tokens: 0, usedAt: step.at, lease })
   setInstance(step, { ...instance, slots, leases: instance.leases + 1, usedAt: step.at, served: true })
   step.state.leases = step.state.leases + 1
   if (ticket.within === undefined) step.state.runs = step.state.runs + 1
@@ -51,9 +89,20 @@ function waitedForLoad(instance: Instance, ticket: Ticket): number {
 }
 
 /** R19: why this slot. */
-function reasonFor(step: Step, ticket: Ticket, choice: SlotChoice, slot: Slot, loadMs: number): string {
+function reasonFor(
+  step: Step,
+  ticket: Ticket,
+  choice: SlotChoice,
+  slot: Slot,
+  loadMs: number,
+  restore?: RestoreChoice,
+): string {
   const place = `slot ${choice.index} of ${choice.instance.id}`
   const loaded = loadMs > 0 ? `, after ${formatDuration(loadMs)} of loading` : ''
+  if (restore !== undefined) {
+    const { tokens, id } = restore.context
+    return `${place}, from ${id} on disk: ${restore.blocks} of ${ticket.chain.length} blocks, of ${tokens} tokens${loaded}`
+  }
   if (choice.fit === 'empty') return `${place} is empty${loaded}`
   const shared = `${sharedBlocks(slot.chain, ticket.chain)} of ${ticket.chain.length} blocks are shared`
   if (choice.fit === 'continues') return `${place} holds this conversation: ${shared}${loaded}`

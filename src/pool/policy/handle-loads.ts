@@ -1,4 +1,6 @@
 import type { MeasuredFootprint } from '../../host/memory.ts'
+import { dropForeign } from './handle-contexts.ts'
+import { forgetUnwritten } from './park.ts'
 import { bookingOf, domainsOf, needsOf } from './budget.ts'
 import { noteCrash, noteFailedLoad } from './failure.ts'
 import { beginUnload, cutLeases, noteExit } from './leave.ts'
@@ -39,12 +41,15 @@ export function loadFinished(step: Step, event: EventOf<'load-finished'>): void 
   if (instance?.state === 'unloading') return command(step, { type: 'start-unload', instance: instance.id })
   if (instance === undefined || instance.state !== 'loading') return
   const deadline = step.at + loadPatience(step, instance.plan.loadBytes)
-  setInstance(step, {
+  const loaded: Instance = {
     ...instance,
     state: 'warming',
+    stateIdentity: event.stateIdentity,
     coming: { progress: undefined, loadedAt: step.at, isWarmingUp: false },
     deadline,
-  })
+  }
+  setInstance(step, loaded)
+  dropForeign(step, loaded)
   announce(step, 'load-finished', {
     model: instance.model,
     instance: instance.id,
@@ -169,6 +174,7 @@ export function memoryReturned(step: Step, event: EventOf<'memory-returned'>): v
   const instance = findInstance(step.state, event.instance)
   if (instance === undefined) return
   removeInstance(step, event.instance)
+  forgetUnwritten(step, ({ writer }) => writer === event.instance)
   reviewBudget(step)
   announceGone(step, instance, event.released)
   if (event.leaked <= 0) return

@@ -1,5 +1,7 @@
 import { NEVER_ASKED } from './cost.ts'
 import { needsOf } from './budget.ts'
+import { NO_CONTEXTS } from './context-worth.ts'
+import { dropContextsOf } from './handle-contexts.ts'
 import { cutLeases, drain, leavingReason } from './leave.ts'
 import { reviewBudget } from './handle-loads.ts'
 import type { EventOf } from './messages.ts'
@@ -46,6 +48,7 @@ function freshModel(
     evictions: known?.evictions ?? 0,
     loadTime: undefined,
     asked: known?.asked ?? NEVER_ASKED,
+    contexts: { ...(known?.contexts ?? NO_CONTEXTS), strikes: 0, unfit: undefined },
     shortSince: undefined,
     suspended: false,
   }
@@ -53,6 +56,7 @@ function freshModel(
 
 export function modelWithdrawn(step: Step, event: EventOf<'model-withdrawn'>): void {
   for (const ticket of ticketsOf(step.state, event.model)) refuse(step, ticket, withdrawn(event.model))
+  dropContextsOf(step, event.model, 'its model was removed')
   const models = new Map(step.state.models)
   models.delete(event.model)
   step.state.models = models

@@ -1,6 +1,8 @@
 import { announceRelease } from './leave.ts'
 import { askedOnceMore } from './cost.ts'
 import { noteSuccess } from './failure.ts'
+import { learnFromRun } from './handle-contexts.ts'
+import { forgetUnwritten } from './park.ts'
 import type { EventOf, TicketRequest } from './messages.ts'
 import { busy, queueFull, shuttingDown, unknownModel, waitedTooLong } from './refusals.ts'
 import type { HeldLease, Instance, Slot, Ticket } from './state.ts'
@@ -91,13 +93,20 @@ export function leaseReleased(step: Step, event: EventOf<'lease-released'>): voi
   setInstance(step, freed(step, instance, event, lease))
   if (lease.within === undefined) step.state.runs = step.state.runs - 1
   announceRelease(step, instance, event.slot, lease)
+  if (event.unprepared === true) forgetUnwritten(step, ({ id }) => lease.parking.includes(id))
+  learnFromRun(step, instance, lease, event)
   if (!event.untouched) noteSuccess(step, instance)
 }
+
+const NO_TOKENS = { promptTokens: 0, completionTokens: 0 }
 
 function freed(step: Step, instance: Instance, event: EventOf<'lease-released'>, lease: HeldLease): Instance {
   // F11: without a word about what it holds, the slot counts as holding nothing that can be relied on.
   const chain = event.untouched ? lease.before : (event.chain ?? [])
-  const slots = instance.slots.with(event.slot, { chain, usedAt: step.at, lease: undefined })
+  const { promptTokens, completionTokens } = event.usage ?? NO_TOKENS
+  // The last token of an answer is not evaluated.
+  const tokens = event.untouched ? lease.beforeTokens : Math.max(0, promptTokens + completionTokens - 1)
+  const slots = instance.slots.with(event.slot, { chain, tokens, usedAt: step.at, lease: undefined })
   const held = step.at - lease.grantedAt
   return {
     ...instance,

@@ -2,6 +2,7 @@ import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { SerializedError } from '../../base/errors.ts'
 import { costSentence } from './cost.ts'
+import { forgetUnwritten, parkAll } from './park.ts'
 import type { HeldLease, Instance, LeavingCause } from './state.ts'
 import { announce, changeModel, command, findInstance, setInstance, type Demand, type Step } from './step.ts'
 
@@ -10,8 +11,10 @@ export const UNLOAD_PATIENCE = 60_000
 
 /** R8: unloading is a state; the bytes stay charged until they are seen back. */
 export function beginUnload(step: Step, instance: Instance, cause: LeavingCause, reason: string): void {
+  // R16: what it holds is written first; the bytes stay charged all the while.
+  const park = parkAll(step, instance, cause)
   setInstance(step, onItsWay(step, instance, cause))
-  command(step, { type: 'start-unload', instance: instance.id })
+  command(step, { type: 'start-unload', instance: instance.id, ...(park.length > 0 && { park }) })
   announce(step, 'unload-started', { model: instance.model, instance: instance.id, reason })
 }
 
@@ -84,11 +87,12 @@ export function cutLeases(step: Step, id: string, error: SerializedError): void 
   if (instance === undefined || instance.leases === 0) return
   for (const [index, { lease }] of instance.slots.entries()) {
     if (lease === undefined) continue
+    forgetUnwritten(step, (context) => lease.parking.includes(context.id))
     command(step, { type: 'cut-lease', lease: lease.id, instance: id, error })
     announceRelease(step, instance, index, lease)
   }
   const slots = instance.slots.map((slot) =>
-    slot.lease === undefined ? slot : { chain: [], usedAt: step.at, lease: undefined },
+    slot.lease === undefined ? slot : { chain: [], tokens: 0, usedAt: step.at, lease: undefined },
   )
   const runs = instance.slots.filter(({ lease }) => lease !== undefined && lease.within === undefined).length
   step.state.runs = step.state.runs - runs

@@ -5,6 +5,7 @@ import type { HostReading, MeasuredFootprint } from '../../host/memory.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { PoolLimits, Priority } from '../limits.ts'
 import type { PoolModel } from '../pool-model.ts'
+import type { ParkedContext } from './state.ts'
 
 /** What a new ticket asks for. */
 export interface TicketRequest {
@@ -21,6 +22,25 @@ export interface TicketRequest {
   readonly force: boolean
   /** The instance whose run asks for it (P14). */
   readonly within: string | undefined
+}
+
+/** Which slot is to be written under which name, and what is in it. */
+export interface ParkOrder {
+  readonly context: string
+  readonly model: string
+  readonly slot: number
+  readonly identity: string
+  readonly chain: Fingerprint
+  readonly tokens: number
+  readonly worth: number
+}
+
+/** What a run has shown, as the engine confirmed it; milliseconds. */
+export interface ConfirmedUsage {
+  readonly promptTokens: number
+  readonly cachedTokens: number
+  readonly completionTokens: number
+  readonly prefill: number
 }
 
 /** What happened, in the past tense. `at` is milliseconds on the monotonic clock and never goes back. */
@@ -44,9 +64,12 @@ export type PoolFact =
       readonly chain: Fingerprint | undefined
       /** No run was started: the slot holds what it held before. */
       readonly untouched: boolean
+      readonly usage?: ConfirmedUsage
+      /** What was to be written before the run was never begun. */
+      readonly unprepared?: boolean
     }
   | { readonly type: 'load-progressed'; readonly instance: string; readonly fraction: number | undefined }
-  | { readonly type: 'load-finished'; readonly instance: string }
+  | { readonly type: 'load-finished'; readonly instance: string; readonly stateIdentity?: string }
   | {
       readonly type: 'load-failed'
       readonly instance: string
@@ -89,6 +112,37 @@ export type PoolFact =
     }
   | { readonly type: 'host-measured'; readonly reading: HostReading }
   | { readonly type: 'limits-changed'; readonly limits: PoolLimits }
+  /** Contexts that earlier servers parked in the folder, and the bytes its disk has room for. */
+  | {
+      readonly type: 'contexts-found'
+      readonly contexts: readonly Omit<ParkedContext, 'writer'>[]
+      readonly room: number
+    }
+  | { readonly type: 'context-room-measured'; readonly room: number }
+  /** It can be read from now on. */
+  | {
+      readonly type: 'park-finished'
+      readonly context: string
+      readonly bytes: number
+      readonly took: number
+    }
+  | { readonly type: 'park-failed'; readonly context: string; readonly reason: string }
+  | {
+      readonly type: 'restore-finished'
+      readonly context: string
+      readonly instance: string
+      readonly slot: number
+      readonly lease: string
+      /** False: the slot is empty, and the file is of no use. */
+      readonly isRestored: boolean
+      readonly took: number
+    }
+  /** An operator wants them gone: those named, or all of a model, or all. */
+  | {
+      readonly type: 'contexts-unwanted'
+      readonly contexts: readonly string[] | undefined
+      readonly model: string | undefined
+    }
   | { readonly type: 'clock-ticked' }
   | { readonly type: 'stop-requested'; readonly deadline: number }
 
@@ -108,7 +162,9 @@ export type PoolCommand =
   /** Fires the load's signal; `load-failed` or `load-finished` follows. */
   | { readonly type: 'cancel-load'; readonly instance: string }
   | { readonly type: 'start-warm-up'; readonly instance: string }
-  | { readonly type: 'start-unload'; readonly instance: string }
+  /** `park`: written first, in this order, as far as there is time. */
+  | { readonly type: 'start-unload'; readonly instance: string; readonly park?: readonly ParkOrder[] }
+  | { readonly type: 'remove-context'; readonly context: string }
   | {
       readonly type: 'grant-lease'
       readonly ticket: string
@@ -117,6 +173,9 @@ export type PoolCommand =
       readonly instance: string
       readonly slot: number
       readonly keptPrefix: number
+      /** Before the run: slots of this instance that are written, then the context that is read into the slot. */
+      readonly park?: readonly ParkOrder[]
+      readonly restore?: string
       readonly queueMs: number
       readonly loadMs: number
       readonly reason: string

@@ -192,6 +192,28 @@ const MUTANTS: [fault: string, mutant: Decide, rules: string[]][] = [
     }),
     ['P12'],
   ],
+  ['R16: the disk budget is not looked at', withRules({ makeContextSpace: () => true }), ['R16', 'F1']],
+  [
+    'R16: whatever is parked of a model is read, by whatever load',
+    withRules({
+      fitsInstance: ({ model, writer }, instance) => model === instance.model && writer === undefined,
+    }),
+    ['R16'],
+  ],
+  [
+    'R16: what is still being written is read',
+    withRules({ fitsInstance: (context, instance) => context.identity === instance.stateIdentity }),
+    ['R16', 'F1'],
+  ],
+  [
+    'R16: what was to be written by a lease that never ran is counted on',
+    withHandlers({
+      'lease-released': (step, event) =>
+        RULES.handlers['lease-released'](step, { ...event, unprepared: false }),
+    }),
+    ['R16'],
+  ],
+  ['R16: files that went are counted on', withHandlers({ 'restore-finished': () => undefined }), ['R16']],
 ]
 
 function isPinned(step: Step, instance: Instance): boolean {

@@ -2,6 +2,8 @@ import { accepts, chooseSlot, keptPrefix } from './affinity.ts'
 import { ledger } from './budget.ts'
 import { askedLately, costOf } from './cost.ts'
 import { chooseVictims, mayEvict, safeUntil, spareCopies } from './evict.ts'
+import { makeContextSpace } from './context-budget.ts'
+import { isWorthParking } from './context-worth.ts'
 import { expiresAt } from './expiry.ts'
 import { backoff } from './failure.ts'
 import { classOf, isEntitled, isOwed, turnEndsAt } from './fairness.ts'
@@ -16,6 +18,14 @@ import {
   warmUpFinished,
 } from './handle-loads.ts'
 import {
+  contextRoomMeasured,
+  contextsFound,
+  contextsUnwanted,
+  parkFailed,
+  parkFinished,
+  restoreFinished,
+} from './handle-contexts.ts'
+import {
   hostMeasured,
   limitsChanged,
   modelDeclared,
@@ -26,6 +36,7 @@ import {
 import { endsLease, leaseReleased, ticketAborted, ticketArrived } from './handle-tickets.ts'
 import { shortage } from './host-room.ts'
 import { impossible } from './impossible.ts'
+import { fitsInstance } from './restore.ts'
 import { mayAdd } from './seek-load.ts'
 import type { PoolState } from './state.ts'
 import type { Handlers, Rules } from './step.ts'
@@ -55,6 +66,12 @@ const HANDLERS: Handlers = {
   'unload-requested': unloadRequested,
   'host-measured': hostMeasured,
   'limits-changed': limitsChanged,
+  'contexts-found': contextsFound,
+  'context-room-measured': contextRoomMeasured,
+  'park-finished': parkFinished,
+  'park-failed': parkFailed,
+  'restore-finished': restoreFinished,
+  'contexts-unwanted': contextsUnwanted,
   'clock-ticked': () => undefined,
   'stop-requested': stopRequested,
 }
@@ -87,4 +104,7 @@ export const RULES: Rules = {
   spareCopies,
   threadsFree,
   fitsTogether,
+  isWorthParking,
+  makeContextSpace,
+  fitsInstance,
 }

@@ -26,11 +26,12 @@ export function startLoad(step: Step, model: ModelState, demand: Demand, reason:
 
 function newInstance(step: Step, model: ModelState, demand: Demand, id: string): Instance {
   const { plan, keepAlive } = model.model
-  const slot: Slot = { chain: [], usedAt: step.at, lease: undefined }
+  const slot: Slot = { chain: [], tokens: 0, usedAt: step.at, lease: undefined }
   return {
     id,
     model: model.model.id,
     plan,
+    stateIdentity: undefined,
     promise: model.promise,
     charges: demand.charges,
     total: demand.total,

@@ -35,12 +35,57 @@ export interface HeldLease {
   readonly within: string | undefined
   /** What the slot held before: still true if the lease ends without a run. */
   readonly before: Fingerprint
+  readonly beforeTokens: number
+  /** Tokens that the engine has to confirm when a parked context was read for this lease; 0 = none was. */
+  readonly expected: number
+  /** Contexts that are to be written before its run. */
+  readonly parking: readonly string[]
+}
+
+/** A context on disk, or on its way there (R16). */
+export interface ParkedContext {
+  /** `context-number`; numbers are never used twice in one folder. */
+  readonly id: string
+  readonly model: string
+  /** The engine's `stateIdentity`: what must be the same for it to be read back. */
+  readonly identity: string
+  readonly chain: Fingerprint
+  readonly tokens: number
+  /** On disk; while it is being written, the most it can become. */
+  readonly bytes: number
+  /** Milliseconds that its tokens would take to compute again. */
+  readonly worth: number
+  readonly usedAt: number
+  /** A beginning that is wanted for its own sake: it stays beside longer ones. */
+  readonly isKept: boolean
+  /** The instance that writes it; undefined = it can be read. */
+  readonly writer: string | undefined
+}
+
+/** What is known of a model's contexts and what they were good for. */
+export interface ModelContexts {
+  /** Milliseconds per prompt token, as measured lately. */
+  readonly prefillPerToken: number | undefined
+  /** Most bytes that a parked token took. */
+  readonly bytesPerToken: number | undefined
+  /** Restores in a row of which the engine confirmed nothing. */
+  readonly strikes: number
+  /** Why it is no longer parked (R19). */
+  readonly unfit: string | undefined
+  /** Restores that the engine confirmed, and files that went. */
+  readonly restored: number
+  readonly dropped: number
+  /** Tokens that were not computed again, and the milliseconds they would have taken. */
+  readonly savedTokens: number
+  readonly savedMs: number
 }
 
 /** A place for one context. */
 export interface Slot {
   /** What is cached in it, as far as known. Empty while leased: a run makes it stale from its first token on (F11). */
   readonly chain: Fingerprint
+  /** Tokens in it as the engine counted them; 0 where that is not known. */
+  readonly tokens: number
   readonly usedAt: number
   readonly lease: HeldLease | undefined
 }
@@ -79,6 +124,8 @@ export interface Instance extends Holder {
   /** `model#number`; numbers are never used twice (F18). */
   readonly id: string
   readonly plan: LoadPlan
+  /** What a parked context must be of to be read by it; undefined = it cannot park, or is not loaded yet. */
+  readonly stateIdentity: string | undefined
   /** Private bytes promised per domain: the estimate, corrected by what was measured before (R4). */
   readonly promise: Charges
   readonly measured: MeasuredFootprint | undefined
@@ -160,6 +207,7 @@ export interface ModelState {
   /** Mean milliseconds from a load's start until it was ready, of those of this plan (R7). */
   readonly loadTime: number | undefined
   readonly asked: Asked
+  readonly contexts: ModelContexts
   /** Since when the host lacks memory for it while nothing else is on the move (R5). */
   readonly shortSince: number | undefined
   /** `minInstances` is not tried before this: there was no room for it. */
@@ -188,6 +236,12 @@ export interface PoolState {
   /** Some domain holds more than its limit, by measurement or new limits. */
   readonly overBudget: boolean
   readonly host: { readonly reading: HostReading; readonly at: number } | undefined
+  /** R16: parked contexts, the bytes the disk has room for, and the number of the last one. */
+  readonly contexts: {
+    readonly parked: readonly ParkedContext[]
+    readonly room: number
+    readonly number: number
+  }
   /** Leases are cut at `cutAt`. */
   readonly stopping: { readonly cutAt: number } | undefined
 }
@@ -211,6 +265,7 @@ export function emptyState(limits: PoolLimits): PoolState {
     alarm: NO_ALARM,
     overBudget: false,
     host: undefined,
+    contexts: { parked: [], room: Number.POSITIVE_INFINITY, number: 0 },
     stopping: undefined,
   }
 }

@@ -4,7 +4,17 @@ import type { HostReading, MemoryDomain } from '../../host/memory.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { PoolLimits } from '../limits.ts'
 import type { EventOf, FactType, PoolCommand } from './messages.ts'
-import type { Asked, Charges, Holder, Instance, ModelState, PoolState, Slot, Ticket } from './state.ts'
+import type {
+  Asked,
+  Charges,
+  Holder,
+  Instance,
+  ModelState,
+  ParkedContext,
+  PoolState,
+  Slot,
+  Ticket,
+} from './state.ts'
 import { NO_ALARM } from './state.ts'
 import type { Wait } from './wait.ts'
 
@@ -129,6 +139,15 @@ export interface Rules {
   readonly threadsFree: (step: Step, turn: Turn, instance: Instance, within?: string) => boolean
   /** P14 */
   readonly fitsTogether: (step: Step, model: ModelState) => boolean
+  /** R16 */
+  readonly isWorthParking: (
+    state: PoolState,
+    model: ModelState,
+    instance: Instance,
+    tokens: number,
+  ) => boolean
+  readonly makeContextSpace: (step: Step, wanted: ParkedContext, spared?: string) => boolean
+  readonly fitsInstance: (context: ParkedContext, instance: Instance) => boolean
 }
 
 /** Notes a moment at which the decision must be made anew, though nothing else may happen until then. */

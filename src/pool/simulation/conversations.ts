@@ -1,4 +1,5 @@
 import type { Fingerprint, FingerprintBlock } from '../../tasks/fingerprint.ts'
+import type { ConfirmedUsage } from '../policy/messages.ts'
 
 const BLOCK = 1000
 
@@ -21,4 +22,16 @@ export function answeredChain(chain: Fingerprint): Fingerprint {
   const [family, conversation, index] = last.hash.split('/')
   if (index === undefined) return chain
   return [...chain, { hash: `${family}/${conversation}/${Number(index) + 1}`, end: last.end + BLOCK }]
+}
+
+/** Tokens of one block, and milliseconds each takes. */
+const BLOCK_TOKENS = 250
+const PREFILL = 4
+
+/** What the engine would confirm of a run that kept so many blocks. */
+export function usageOf({ keptPrefix }: { keptPrefix: number }, chain: Fingerprint): ConfirmedUsage {
+  const promptTokens = chain.length * BLOCK_TOKENS
+  const cachedTokens = Math.min(keptPrefix * BLOCK_TOKENS, Math.max(0, promptTokens - 1))
+  const prefill = (promptTokens - cachedTokens) * PREFILL
+  return { promptTokens, cachedTokens, completionTokens: BLOCK_TOKENS + 1, prefill }
 }

@@ -36,6 +36,10 @@ export function limitsOf(numbers: readonly number[]): PoolLimits {
     minimumResidency: pick([0, 1500], numbers[10]),
     backoff: { first: 1000, most: 8000 },
     loadDeadline: { base: 6000, perGiB: 0 },
+    parking: {
+      mode: pick(['always', 'worth', 'off'], numbers[9]),
+      budget: pick([400_000, 150_000, 0], numbers[8]),
+    },
     pressureInterval: pick([0, 20_000, 0], numbers[12]),
   }
 }
@@ -64,6 +68,7 @@ export function modelOf(index: number, numbers: readonly number[], revision = 0)
     unloadTime: pick([20, 700, 5000, 90_000], numbers[12]),
     reality: pick([1, 1, 0.6, 1.2], numbers[13]),
     failing: pick([0, 0, 0.4], numbers[14]),
+    parks: pick([true, true, false], numbers[13]),
     crashing: pick([0, 0, 0, 0.3], numbers[15]),
     ...(pick([false, false, true], numbers[16]) ? { uses: [`m${index + 1}`] } : {}),
   }

@@ -13,7 +13,11 @@ export function inspectGrant(look: Look, command: CommandOf<'grant-lease'>): voi
   if (takesPlace && decision.state.runs > decision.state.limits.concurrency) {
     breach('P4', `${decision.state.runs} runs`)
   }
-  const content = copy?.slots[command.slot]?.content ?? []
+  // R16: what is read from disk before the run is what the slot holds then.
+  const { restore, park = [] } = command
+  const source = park.find(({ context }) => context === restore)?.slot ?? command.slot
+  const read = restore === undefined ? undefined : world.machine.shelf.files.get(restore)
+  const content = (read ?? copy?.slots[source])?.content ?? []
   const shared = sharedBlocks(content, visitor?.request.chain ?? [])
   if (command.keptPrefix > shared)
     breach('F1', `${command.lease} keeps ${command.keptPrefix} blocks and shares ${shared}`)

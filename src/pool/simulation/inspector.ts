@@ -1,6 +1,7 @@
 import type { PoolCommand } from '../policy/messages.ts'
 import type { PoolState } from '../policy/state.ts'
 import { inspectDeparture } from './inspect-departures.ts'
+import { inspectContexts } from './inspect-contexts.ts'
 import { inspectGrant, inspectThreads } from './inspect-grants.ts'
 import { inspectDemand, inspectLoad } from './inspect-loads.ts'
 import { breach } from './violation.ts'
@@ -18,6 +19,7 @@ export class Inspector {
   readonly observe = (look: Look): void => {
     if (look.event.type === 'stop-requested') this.#isStopped = true
     inspectCounts(look)
+    inspectContexts(look)
     for (const command of look.decision.commands) this.#inspect(look, command)
     inspectDemand(look.decision.state)
     this.#remember(look)

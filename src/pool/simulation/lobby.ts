@@ -1,8 +1,9 @@
 import type { SerializedError } from '../../base/errors.ts'
 import type { CommandOf } from '../policy/messages.ts'
-import { answeredChain } from './conversations.ts'
+import { answeredChain, usageOf } from './conversations.ts'
 import type { Copy } from './copy.ts'
-import { SMALL_DELAY, type Machine, type MachineSurroundings } from './machine.ts'
+import type { MachineSurroundings } from './machine-surroundings.ts'
+import { SMALL_DELAY, type Machine } from './machine.ts'
 import { newVisitor, ticketOf, type Manner, type VisitRequest, type Visitor } from './visitor.ts'
 
 /** Those who come to the simulated yard: they ask, wait, hold what they were granted, and leave in various ways. */
@@ -63,12 +64,21 @@ export class Lobby {
     visitor.outcome = 'granted'
     visitor.granted = command
     visitor.grantedAt = this.#around.now()
+    if (visitor.request.manner !== 'leaves') this.#machine.shelf.prepare(copy, command)
     slot.visitor = visitor
     this.#holdFor(visitor, copy)
   }
 
   #giveBack({ lease, instance, slot }: CommandOf<'grant-lease'>): void {
-    this.#around.report({ type: 'lease-released', lease, instance, slot, chain: undefined, untouched: true })
+    this.#around.report({
+      type: 'lease-released',
+      lease,
+      instance,
+      slot,
+      chain: undefined,
+      untouched: true,
+      unprepared: true,
+    })
   }
 
   #holdFor(visitor: Visitor, copy: Copy): void {
@@ -103,7 +113,16 @@ export class Lobby {
     this.#vacate(granted, manner === 'leaves' ? 'untouched' : chain)
     this.#end(visitor, 'done')
     const untouched = manner === 'leaves'
-    const release = { type: 'lease-released', lease, instance, slot, chain, untouched } as const
+    const release = {
+      type: 'lease-released',
+      lease,
+      instance,
+      slot,
+      chain,
+      untouched,
+      unprepared: request.manner === 'leaves',
+      ...(manner === 'answers' && { usage: request.usage ?? usageOf(granted, request.chain ?? []) }),
+    } as const
     this.#around.report({ ...release })
     if (request.twice === true) this.#around.after(SMALL_DELAY, () => this.#around.report({ ...release }))
   }

@@ -1,6 +1,8 @@
 import type { SerializedError } from '../../base/errors.ts'
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
-import type { CommandOf, PoolFact } from '../policy/messages.ts'
+import type { MachineSurroundings } from './machine-surroundings.ts'
+import { SimulatedShelf } from './simulated-shelf.ts'
+import type { CommandOf, ParkOrder } from '../policy/messages.ts'
 import type { Charges } from '../policy/state.ts'
 import { measure, newCopy, realPrivate, type Copy } from './copy.ts'
 import type { SimulatedModel } from './simulated-model.ts'
@@ -8,18 +10,11 @@ import type { SimulatedModel } from './simulated-model.ts'
 /** Milliseconds between a process's end and the moment its memory is seen back, and the like. */
 export const SMALL_DELAY = 5
 
-export interface MachineSurroundings {
-  now(): number
-  after(delay: number, action: () => void): void
-  /** 0…1 */
-  random(): number
-  report(fact: PoolFact): void
-}
-
 /** A simulated machine: its memory and the copies in it, as they really are. It does what it is told, not always as hoped. */
 export class Machine {
   readonly copies: Map<string, Copy> = new Map()
   readonly models: Map<string, SimulatedModel> = new Map()
+  readonly shelf: SimulatedShelf
   readonly #memory: Charges
   readonly #foreign: Charges = {}
   readonly #around: MachineSurroundings
@@ -27,6 +22,7 @@ export class Machine {
   constructor(memory: Charges, around: MachineSurroundings) {
     this.#memory = memory
     this.#around = around
+    this.shelf = new SimulatedShelf(around)
   }
 
   /** Other programs take this much. */
@@ -74,7 +70,8 @@ export class Machine {
     if (copy.isGone) return
     copy.stage = 'loaded'
     copy.loadedAt = this.#around.now()
-    this.#around.report({ type: 'load-finished', instance: copy.id })
+    const identity = copy.model.parks === true ? { stateIdentity: copy.plan.key } : {}
+    this.#around.report({ type: 'load-finished', instance: copy.id, ...identity })
   }
 
   #fail(copy: Copy, failure: 'crash' | 'aborted'): void {
@@ -106,9 +103,10 @@ export class Machine {
     })
   }
 
-  unload(instance: string): void {
+  unload(instance: string, park: readonly ParkOrder[] = []): void {
     const copy = this.copies.get(instance)
     if (copy === undefined || copy.isGone || copy.stage === 'leaving') return
+    for (const order of park) this.shelf.park(copy, order)
     copy.stage = 'leaving'
     this.#around.after(copy.model.unloadTime ?? 20, () => {
       if (!copy.isGone) this.#exit(copy, 'unloaded')

@@ -150,6 +150,8 @@ class Player {
 
   /** R13, R8: an hour later nothing is left that should have gone. */
   expectNoLeftovers(): void {
+    const unfinished = this.world.state.contexts.parked.find(({ writer }) => writer !== undefined)
+    if (unfinished !== undefined) throw new Violation('R16', `${unfinished.id} is being written for ever`)
     for (const instance of this.world.state.instances) {
       const model = this.world.state.models.get(instance.model)?.model
       const stays =

@@ -28,6 +28,10 @@ export interface SimulatedModel {
   /** Probability that a load fails, that a run kills the worker. Default 0. */
   failing?: number
   crashing?: number
+  /** Its slots can be written to disk. Default false. */
+  parks?: boolean
+  /** Whether they may be. Default true. */
+  parking?: boolean
 }
 
 const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }
@@ -35,9 +39,18 @@ const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }
 /** The model as the pool sees it. */
 export function poolModelOf(model: SimulatedModel): PoolModel {
   const { id, minInstances = 0, maxInstances = 1, keepAlive = 300_000, pinned = false } = model
-  const { uses } = model
+  const { uses, parking = true } = model
   const plan = planOf(model)
-  return { id, plan, minInstances, maxInstances, keepAlive, pinned, ...(uses === undefined ? {} : { uses }) }
+  return {
+    id,
+    plan,
+    minInstances,
+    maxInstances,
+    keepAlive,
+    pinned,
+    parking,
+    ...(uses === undefined ? {} : { uses }),
+  }
 }
 
 function planOf(model: SimulatedModel): LoadPlan {

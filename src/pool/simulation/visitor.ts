@@ -1,7 +1,7 @@
 import type { SerializedError } from '../../base/errors.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { Priority } from '../limits.ts'
-import type { CommandOf, TicketRequest } from '../policy/messages.ts'
+import type { CommandOf, ConfirmedUsage, TicketRequest } from '../policy/messages.ts'
 
 /** How a visitor ends the run it was granted. */
 export type Manner =
@@ -19,6 +19,8 @@ export interface VisitRequest {
   /** Milliseconds it holds its slot. Default 1,000. */
   hold?: number
   manner?: Manner
+  /** What the engine confirms of its run, instead of what was to be expected. */
+  usage?: ConfirmedUsage
   /** Gives its lease back twice (F9). */
   twice?: boolean
   /** Wants a ready instance only (an operator's load). */

@@ -5,7 +5,8 @@ import { emptyState, type Charges, type PoolState } from '../policy/state.ts'
 import type { Copy } from './copy.ts'
 import { EventQueue } from './event-queue.ts'
 import { Lobby } from './lobby.ts'
-import { Machine, type MachineSurroundings } from './machine.ts'
+import type { MachineSurroundings } from './machine-surroundings.ts'
+import { Machine } from './machine.ts'
 import { randomNumbers } from './random.ts'
 import { poolModelOf, type SimulatedModel } from './simulated-model.ts'
 import type { VisitRequest, Visitor } from './visitor.ts'
@@ -142,11 +143,13 @@ export class World {
       case 'start-warm-up':
         return this.machine.warmUp(command.instance)
       case 'start-unload':
-        return this.machine.unload(command.instance)
+        return this.machine.unload(command.instance, command.park)
       case 'measure-host':
         return this.send({ type: 'host-measured', reading: this.machine.reading() })
       case 'set-alarm':
         return this.#setAlarm(command.at)
+      case 'remove-context':
+        return this.machine.shelf.remove(command.context)
       case 'announce':
         return
       default:

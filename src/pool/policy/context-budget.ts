@@ -1,0 +1,87 @@
+import { sharedBlocks } from '../../tasks/fingerprint.ts'
+import { agedValue } from './context-worth.ts'
+import type { ParkedContext, PoolState } from './state.ts'
+import { announce, changeModel, command, type Step } from './step.ts'
+
+/** Bytes that parked contexts may take together; less when the disk has no room for as many. */
+export function contextLimit({ limits, contexts }: PoolState): number {
+  return Math.min(limits.parking?.budget ?? Number.POSITIVE_INFINITY, contexts.room)
+}
+
+/** Files and those that are being written, the latter at the most they can become. */
+export function bytesParked(contexts: readonly ParkedContext[]): number {
+  return contexts.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+export function findContext(state: PoolState, id: string): ParkedContext | undefined {
+  return state.contexts.parked.find((context) => context.id === id)
+}
+
+export function setContexts(step: Step, parked: readonly ParkedContext[]): void {
+  step.state.contexts = { ...step.state.contexts, parked }
+}
+
+/** The file goes, and nobody counts on it from here on. */
+export function dropContext(step: Step, { id, model, bytes }: ParkedContext, reason: string): void {
+  setContexts(
+    step,
+    step.state.contexts.parked.filter((context) => context.id !== id),
+  )
+  command(step, { type: 'remove-context', context: id })
+  const dropped = step.state.models.get(model)?.contexts
+  if (dropped !== undefined)
+    changeModel(step, model, { contexts: { ...dropped, dropped: dropped.dropped + 1 } })
+  announce(step, 'context-dropped', { model, context: id, bytes, reason })
+}
+
+/**
+ * Makes room for a new file by dropping those of least value; what is worth more than the new one is never dropped for it, so a short one-off
+ * displaces no long conversation. `spared`: what is about to be read. @returns whether there is room now
+ */
+export function makeContextSpace(step: Step, wanted: Wanted, spared?: string): boolean {
+  const limit = contextLimit(step.state)
+  let missing = bytesParked(step.state.contexts.parked) + wanted.bytes - limit
+  if (wanted.bytes > limit) return false
+  let left = agedValue(wanted, step.at)
+  const victims: ParkedContext[] = []
+  for (const context of cheapestFirst(step)) {
+    if (missing <= 0) break
+    if (context.id === spared) continue
+    left -= agedValue(context, step.at)
+    if (left <= 0) return false
+    missing -= context.bytes
+    victims.push(context)
+  }
+  if (missing > 0) return false
+  for (const victim of victims)
+    dropContext(step, victim, 'the disk budget is used up and others are worth more')
+  return true
+}
+
+type Wanted = Pick<ParkedContext, 'bytes' | 'worth' | 'usedAt'>
+
+function cheapestFirst(step: Step): ParkedContext[] {
+  return step.state.contexts.parked
+    .filter(({ writer }) => writer === undefined)
+    .sort((a, b) => agedValue(a, step.at) - agedValue(b, step.at))
+}
+
+/** After the limit went down or a file became larger than thought: the cheapest go until it holds. */
+export function trimContexts(step: Step): void {
+  const limit = contextLimit(step.state)
+  if (bytesParked(step.state.contexts.parked) <= limit) return
+  for (const context of cheapestFirst(step)) {
+    dropContext(step, context, 'more is parked than the disk budget allows')
+    if (bytesParked(step.state.contexts.parked) <= limit) return
+  }
+}
+
+/** What is wholly the beginning of a newer one is of no use beside it. */
+export function dropBeginningsOf(step: Step, newer: ParkedContext): void {
+  for (const context of step.state.contexts.parked) {
+    if (context.id === newer.id || context.writer !== undefined || context.isKept) continue
+    if (context.model !== newer.model || context.identity !== newer.identity) continue
+    if (sharedBlocks(context.chain, newer.chain) === context.chain.length)
+      dropContext(step, context, 'a longer one begins with it')
+  }
+}

@@ -1,0 +1,143 @@
+import { dropBeginningsOf, dropContext, findContext, setContexts } from './context-budget.ts'
+import type { EventOf } from './messages.ts'
+import type { HeldLease, Instance, ModelContexts, ParkedContext } from './state.ts'
+import { announce, changeModel, command, findInstance, setInstance, type Step } from './step.ts'
+
+/** Part of the expected tokens that must be confirmed, or the restore did not hold. */
+const CONFIRMED = 0.25
+/** Restores in a row that did not hold until the model is no longer parked (BR-49). */
+const STRIKES = 2
+/** Evaluated tokens from which on a prefill tells how fast prompts are. */
+const TELLING = 32
+/** Weight of the newest measurement. */
+const NEWEST = 0.3
+
+/** What earlier servers left, as the folder was found at start. */
+export function contextsFound(step: Step, { contexts, room }: EventOf<'contexts-found'>): void {
+  const known = new Set(step.state.contexts.parked.map(({ id }) => id))
+  const found = contexts
+    .filter(({ id }) => !known.has(id))
+    .map((context) => ({ ...context, writer: undefined }))
+  const numbers = found.map(({ id }) => Number(id.split('-').at(-1)) || 0)
+  const number = Math.max(step.state.contexts.number, ...numbers)
+  step.state.contexts = { parked: [...step.state.contexts.parked, ...found], room, number }
+}
+
+/** BR-56: how much the disk has room for changes all the time. */
+export function contextRoomMeasured(step: Step, { room }: EventOf<'context-room-measured'>): void {
+  step.state.contexts = { ...step.state.contexts, room }
+}
+
+export function parkFinished(step: Step, event: EventOf<'park-finished'>): void {
+  const context = findContext(step.state, event.context)
+  // Its lease or its model ended meanwhile: nobody counts on it.
+  if (context === undefined) return command(step, { type: 'remove-context', context: event.context })
+  const { bytes, took } = event
+  const written: ParkedContext = { ...context, bytes, writer: undefined }
+  replace(step, written)
+  learnSize(step, written)
+  const { id, model, tokens } = written
+  announce(step, 'context-parked', { model, context: id, tokens, bytes, took })
+  dropBeginningsOf(step, written)
+}
+
+export function parkFailed(step: Step, { context: id, reason }: EventOf<'park-failed'>): void {
+  const context = findContext(step.state, id)
+  if (context !== undefined) dropContext(step, context, `it could not be written: ${reason}`)
+}
+
+/** Any doubt: prefill again, and the file goes. */
+export function restoreFinished(step: Step, event: EventOf<'restore-finished'>): void {
+  const { instance: id, slot, lease: leaseId, isRestored, took } = event
+  const context = findContext(step.state, event.context)
+  const instance = findInstance(step.state, id)
+  const lease = instance?.slots[slot]?.lease
+  if (isRestored) {
+    if (context === undefined) return
+    const { model, tokens } = context
+    replace(step, { ...context, usedAt: step.at })
+    return announce(step, 'context-restored', { model, instance: id, context: context.id, tokens, took })
+  }
+  if (instance !== undefined && lease?.id === leaseId) expectNothing(step, instance, slot, lease)
+  if (context !== undefined) dropContext(step, context, 'it could not be read back, or is of another model')
+}
+
+function expectNothing(step: Step, instance: Instance, index: number, lease: HeldLease): void {
+  const slot = { chain: [], tokens: 0, usedAt: step.at, lease: { ...lease, expected: 0 } }
+  setInstance(step, { ...instance, slots: instance.slots.with(index, slot) })
+}
+
+export function contextsUnwanted(step: Step, { contexts, model }: EventOf<'contexts-unwanted'>): void {
+  for (const context of step.state.contexts.parked) {
+    const isMeant = contexts?.includes(context.id) ?? (model === undefined || context.model === model)
+    if (isMeant && context.writer === undefined) dropContext(step, context, 'an operator asked for it')
+  }
+}
+
+/** Deleted with the model. */
+export function dropContextsOf(step: Step, model: string, reason: string): void {
+  for (const context of step.state.contexts.parked)
+    if (context.model === model) dropContext(step, context, reason)
+}
+
+/** BR-51, BR-61: what was parked before the weights, the engine or the kind of cache changed can never be read again. */
+export function dropForeign(step: Step, instance: Instance): void {
+  for (const context of step.state.contexts.parked) {
+    if (context.model !== instance.model || context.identity === instance.stateIdentity) continue
+    if (context.writer === undefined)
+      dropContext(step, context, 'the weights, the engine or the kind of cache are others now')
+  }
+}
+
+function replace(step: Step, changed: ParkedContext): void {
+  setContexts(
+    step,
+    step.state.contexts.parked.map((context) => (context.id === changed.id ? changed : context)),
+  )
+}
+
+function learnSize(step: Step, { model: id, bytes, tokens }: ParkedContext): void {
+  const contexts = step.state.models.get(id)?.contexts
+  if (contexts === undefined || tokens === 0) return
+  const bytesPerToken = Math.max(contexts.bytesPerToken ?? 0, bytes / tokens)
+  // Small files are mostly headers and say nothing of large ones.
+  if (tokens >= TELLING) changeModel(step, id, { contexts: { ...contexts, bytesPerToken } })
+}
+
+/** R19: what the engine confirmed is what counts: of speed, of tokens spared, of restores that hold. */
+export function learnFromRun(
+  step: Step,
+  instance: Instance,
+  lease: HeldLease,
+  event: EventOf<'lease-released'>,
+): void {
+  const { usage } = event
+  const model = step.state.models.get(instance.model)
+  if (usage === undefined || model === undefined) return
+  const { promptTokens, cachedTokens, prefill } = usage
+  const evaluated = promptTokens - cachedTokens
+  const before = model.contexts.prefillPerToken
+  const speed = evaluated < TELLING || prefill <= 0 ? before : blend(before, prefill / evaluated)
+  const contexts = countReuse({ ...model.contexts, prefillPerToken: speed }, lease.expected, cachedTokens)
+  changeModel(step, instance.model, { contexts })
+  if (contexts.unfit === undefined || model.contexts.unfit !== undefined) return
+  const message = `Contexts of "${instance.model}" are no longer parked: ${contexts.unfit}.`
+  announce(step, 'warning-raised', { code: 'contexts_unfit', message })
+  dropContextsOf(step, instance.model, contexts.unfit)
+}
+
+function blend(before: number | undefined, seen: number): number {
+  return before === undefined ? seen : before * (1 - NEWEST) + seen * NEWEST
+}
+
+/** BR-49: a restore counts when the next run's reused tokens prove it, and not before. */
+function countReuse(contexts: ModelContexts, expected: number, cached: number): ModelContexts {
+  const savedMs = contexts.savedMs + cached * (contexts.prefillPerToken ?? 0)
+  const counted = { ...contexts, savedMs, savedTokens: contexts.savedTokens + cached }
+  if (expected === 0) return counted
+  if (cached >= expected * CONFIRMED) return { ...counted, strikes: 0, restored: contexts.restored + 1 }
+  const strikes = contexts.strikes + 1
+  if (strikes < STRIKES) return { ...counted, strikes }
+  const unfit = `${strikes} restores in a row were reported done, and of ${expected} tokens ${cached} were used again`
+  return { ...counted, strikes, unfit }
+}

@@ -1,0 +1,79 @@
+import { sharedBlocks } from '../../tasks/fingerprint.ts'
+import { setContexts } from './context-budget.ts'
+import { mostBytes, prefillTime } from './context-worth.ts'
+import type { ParkOrder } from './messages.ts'
+import type { Instance, LeavingCause, ModelState, ParkedContext, PoolState, Slot } from './state.ts'
+import type { Step } from './step.ts'
+
+/** Whoever leaves for one of these causes has nothing that can be saved, or nothing that is wanted. */
+const LOST: ReadonlySet<LeavingCause> = new Set(['cancelled', 'exited', 'failed', 'withdrawn'])
+
+/**
+ * R16: the context of a slot that is about to lose all but `kept` of its tokens, if it is worth its file and there is room for it. From here on
+ * it is being written; `park-finished` or `park-failed` follows.
+ */
+export function orderPark(
+  step: Step,
+  instance: Instance,
+  index: number,
+  kept: number,
+  spared?: string,
+): ParkOrder | undefined {
+  const slot = instance.slots[index]
+  const model = step.state.models.get(instance.model)
+  if (slot === undefined || model === undefined || slot.chain.length === 0) return undefined
+  if (!step.rules.isWorthParking(step.state, model, instance, slot.tokens - kept)) return undefined
+  if (coveringContext(step.state, instance, slot) !== undefined) return undefined
+  const context = newContext(step, model, instance, slot)
+  if (!step.rules.makeContextSpace(step, context, spared)) return undefined
+  const { parked, ...rest } = step.state.contexts
+  step.state.contexts = { ...rest, parked: [...parked, context], number: rest.number + 1 }
+  const { id, identity, chain, tokens, worth } = context
+  return { context: id, model: model.model.id, slot: index, identity, chain, tokens, worth }
+}
+
+function newContext(step: Step, model: ModelState, instance: Instance, slot: Slot): ParkedContext {
+  return {
+    id: `context-${step.state.contexts.number + 1}`,
+    model: model.model.id,
+    identity: instance.stateIdentity ?? '',
+    chain: slot.chain,
+    tokens: slot.tokens,
+    bytes: mostBytes(model, instance.plan, slot.tokens),
+    worth: prefillTime(model, slot.tokens),
+    usedAt: slot.usedAt,
+    isKept: false,
+    writer: instance.id,
+  }
+}
+
+/** What is parked already, or is being parked, and holds all that the slot holds. */
+function coveringContext(
+  state: PoolState,
+  { model, stateIdentity }: Instance,
+  { chain }: Slot,
+): ParkedContext | undefined {
+  return state.contexts.parked.find(
+    (context) =>
+      context.model === model &&
+      context.identity === stateIdentity &&
+      sharedBlocks(context.chain, chain) === chain.length,
+  )
+}
+
+/** All that an instance holds and that is worth it, when it goes; the most valuable first, for there may not be time for all. */
+export function parkAll(step: Step, instance: Instance, cause: LeavingCause): ParkOrder[] {
+  if (LOST.has(cause) || instance.stateIdentity === undefined) return []
+  const order = instance.slots
+    .map(({ tokens, lease }, index) => ({ tokens, index, isFree: lease === undefined }))
+    .filter(({ isFree }) => isFree)
+    .sort((a, b) => b.tokens - a.tokens)
+  return order.flatMap(({ index }) => orderPark(step, instance, index, 0) ?? [])
+}
+
+/** Whoever was to write it did not. */
+export function forgetUnwritten(step: Step, isMeant: (context: ParkedContext) => boolean): void {
+  const { parked } = step.state.contexts
+  const left = parked.filter((context) => context.writer === undefined || !isMeant(context))
+  if (left.length < parked.length) setContexts(step, left)
+}

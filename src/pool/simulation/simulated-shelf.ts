@@ -1,0 +1,91 @@
+import type { Fingerprint } from '../../tasks/fingerprint.ts'
+import type { CommandOf, ParkOrder } from '../policy/messages.ts'
+import type { Copy } from './copy.ts'
+import type { MachineSurroundings } from './machine-surroundings.ts'
+
+/** Milliseconds that writing a slot takes. */
+const WRITING = 20
+/** Bytes of a simulated token on disk; what no plan says. */
+const TOKEN_BYTES = 30
+
+interface ShelvedFile {
+  readonly content: Fingerprint
+  /** Plan key of the copy that wrote it. */
+  readonly identity: string
+  readonly bytes: number
+}
+
+/** The simulated disk: files with what the slots really held, some of which spoil. */
+export class SimulatedShelf {
+  readonly files: Map<string, ShelvedFile> = new Map()
+  /** What the policy should have prevented: reading what is not there, or is of another model. */
+  readonly absurdities: string[] = []
+  /** Nothing spoils. */
+  isReliable = false
+  readonly #around: MachineSurroundings
+  readonly #spoiled = new Map<string, number>()
+
+  constructor(around: MachineSurroundings) {
+    this.#around = around
+  }
+
+  /** Takes up what the slot holds now; tells later, or that it failed. */
+  park(copy: Copy, { context, slot, tokens }: ParkOrder): void {
+    const content = copy.slots[slot]?.content
+    const fails = content === undefined || this.#spoils()
+    const bytes = tokens * TOKEN_BYTES
+    if (!fails) this.files.set(context, { content, identity: copy.plan.key, bytes })
+    this.#around.after(WRITING, () => {
+      if (fails) this.#around.report({ type: 'park-failed', context, reason: 'the disk said no' })
+      else this.#around.report({ type: 'park-finished', context, bytes, took: WRITING })
+    })
+  }
+
+  /** What comes before a run: old content is written, other content read. */
+  prepare(copy: Copy, { park = [], restore, lease, slot }: CommandOf<'grant-lease'>): void {
+    for (const order of park) this.park(copy, order)
+    const place = copy.slots[slot]
+    if (restore === undefined || place === undefined) return
+    const file = this.files.get(restore)
+    const isJustWritten = park.some(({ context }) => context === restore)
+    if (file === undefined && !isJustWritten) this.absurdities.push(`${restore} is read and not there`)
+    if (file !== undefined && file.identity !== copy.plan.key)
+      this.absurdities.push(`${restore} is read by ${copy.plan.key}`)
+    const isRestored = file !== undefined && !this.#spoils()
+    this.#noteSpoiled(restore, isRestored)
+    // A slot whose restore fails is empty, and its run keeps nothing; here it holds what was hoped for, so that the grant can be judged.
+    place.content = file?.content ?? []
+    const { id: instance } = copy
+    this.#around.report({
+      type: 'restore-finished',
+      context: restore,
+      instance,
+      slot,
+      lease,
+      isRestored,
+      took: 5,
+    })
+  }
+
+  /** What could not be read once is not tried again. */
+  #noteSpoiled(context: string, isRestored: boolean): void {
+    const since = this.#spoiled.get(context)
+    if (since !== undefined && since < this.#around.now()) this.absurdities.push(`${context} is read again`)
+    if (!isRestored && since === undefined) this.#spoiled.set(context, this.#around.now())
+  }
+
+  #spoils(): boolean {
+    return !this.isReliable && this.#around.random() < 0.1
+  }
+
+  remove(context: string): void {
+    this.files.delete(context)
+  }
+
+  /** Bytes on the simulated disk. */
+  get bytes(): number {
+    let sum = 0
+    for (const { bytes } of this.files.values()) sum += bytes
+    return sum
+  }
+}

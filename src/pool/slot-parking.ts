@@ -1,0 +1,73 @@
+import { ModelyardError, toModelyardError } from '../base/errors.ts'
+import { waitAtMost, type Clock } from '../base/clock.ts'
+import type { LoadedModel } from '../engines/engine.ts'
+import type { ContextShelf } from './context-shelf.ts'
+import type { CommandOf, ParkOrder, PoolFact } from './policy/messages.ts'
+
+/** Milliseconds that an unload waits for contexts to be written; what is not written by then is lost. */
+const UNLOAD_PATIENCE = 10_000
+
+export interface ParkingSurroundings {
+  readonly clock: Clock
+  readonly shelf: ContextShelf
+  readonly report: (fact: PoolFact) => void
+}
+
+/** Writes and reads the slots of loaded models as the policy orders, and reports what came of it. Its methods never reject. */
+export class SlotParking {
+  readonly #around: ParkingSurroundings
+
+  constructor(around: ParkingSurroundings) {
+    this.#around = around
+  }
+
+  /** Before an unload. Whatever order is not through in time is reported as failed when the engine ends. */
+  async parkAll(loaded: LoadedModel, orders: readonly ParkOrder[]): Promise<void> {
+    const parking = (async () => {
+      for (const order of orders) await this.#park(loaded, order)
+    })()
+    await waitAtMost(this.#around.clock, UNLOAD_PATIENCE, parking)
+  }
+
+  /** What comes before a run. @returns whether the slot holds what the lease says it keeps */
+  async prepare(
+    loaded: LoadedModel,
+    { park = [], restore, instance, slot, lease }: CommandOf<'grant-lease'>,
+  ): Promise<boolean> {
+    for (const order of park) await this.#park(loaded, order)
+    if (restore === undefined) return true
+    const { clock, shelf, report } = this.#around
+    const begun = clock.now()
+    const isRestored = await readInto(loaded, slot, shelf.pathOf(restore))
+    const took = clock.now() - begun
+    report({ type: 'restore-finished', context: restore, instance, slot, lease, isRestored, took })
+    return isRestored
+  }
+
+  async #park(loaded: LoadedModel, order: ParkOrder): Promise<void> {
+    const { clock, shelf, report } = this.#around
+    const { context } = order
+    const begun = clock.now()
+    try {
+      const { bytes } = await shelf.park(order, async (path) => save(loaded, order.slot, path))
+      report({ type: 'park-finished', context, bytes, took: clock.now() - begun })
+      report({ type: 'context-room-measured', room: await shelf.room() })
+    } catch (thrown) {
+      report({ type: 'park-failed', context, reason: toModelyardError(thrown).message })
+    }
+  }
+}
+
+async function save(loaded: LoadedModel, slot: number, path: string): Promise<void> {
+  if (loaded.saveSlot === undefined) throw new ModelyardError('unsupported', 'the engine saves no slots.')
+  await loaded.saveSlot(slot, path)
+}
+
+/** Any doubt is a no: a failing worker is seen by its exit, and a run on an empty slot is right. */
+async function readInto(loaded: LoadedModel, slot: number, path: string): Promise<boolean> {
+  try {
+    return (await loaded.restoreSlot?.(slot, path)) ?? false
+  } catch {
+    return false
+  }
+}
