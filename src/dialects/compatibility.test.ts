@@ -24,6 +24,7 @@ const ROUTES: DocumentedRoute[] = [
   route('OpenAI', '`POST /v1/completions`', openAi.COMPLETION_PARAMETERS, { featureFields: openAiFeatures.COMPLETION_FEATURE_FIELDS }),
   route('OpenAI', '`POST /v1/embeddings`', openAi.EMBEDDING_PARAMETERS, { featureFields: openAiFeatures.EMBEDDING_FEATURE_FIELDS }),
   route('OpenAI', '`POST /v1/rerank`', openAi.RERANK_PARAMETERS),
+  route('OpenAI', '`POST /v1/score`', openAi.SCORE_PARAMETERS),
   route('Anthropic', '`POST /v1/messages`', MESSAGE_PARAMETERS, anthropic),
   route('Anthropic', '`POST /v1/messages/count_tokens`', COUNT_PARAMETERS, anthropic),
   route('Ollama', '`POST /api/generate`', ollama.GENERATE_PARAMETERS, { featureFields: ollamaFeatures.GENERATE_FEATURE_FIELDS }),

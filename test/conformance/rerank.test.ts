@@ -22,8 +22,8 @@ describe('BR-35: POST /v1/rerank', () => {
   })
   afterAll(() => talking.yard.stop())
 
-  const post = (body: object): Promise<Response> =>
-    fetch(`${talking.server.url}/v1/rerank`, {
+  const post = (body: object, path = '/v1/rerank'): Promise<Response> =>
+    fetch(talking.server.url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': KEY },
       body: JSON.stringify({ model: 'talker', query: 'what?', documents: DOCUMENTS, ...body }),
@@ -70,6 +70,27 @@ describe('BR-35: POST /v1/rerank', () => {
   ])('refuses %j', async (fields, status, param) => {
     const answer = await post(fields)
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { param } }])
+  })
+
+  it.each([
+    [{ text_1: 'q', text_2: DOCUMENTS.slice(2, 4) }, [0.05, 0.01]],
+    [{ text_1: 'q', text_2: 'low' }, [0.03]],
+    [{ text_1: ['q', 'r'], text_2: ['middle', 'low'] }, [0.05, 0.03]],
+  ])('POST /v1/score keeps the order: %j', async (fields, scores) => {
+    const answer = await post(fields, '/v1/score')
+    const { data } = (await answer.json()) as { data: { index: number; score: number }[] }
+    expect(data.map(({ score }) => score)).toEqual(scores)
+    expect(data.map(({ index }) => index)).toEqual([...scores.keys()])
+  })
+
+  it.each([
+    [{ text_1: ['q', 'r', 's'], text_2: ['a', 'b'] }, 'text_2'],
+    [{ text_1: '', text_2: ['a'] }, 'text_1'],
+    [{ text_1: 'q', text_2: [] }, 'text_2'],
+    [{ text_1: 'q', text_2: ['a', 5] }, 'text_2[1]'],
+  ])('POST /v1/score refuses %j', async (fields, param) => {
+    const answer = await post(fields, '/v1/score')
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }])
   })
 
   it('is the library’s yard.rerank too', async () => {

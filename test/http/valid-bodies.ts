@@ -67,6 +67,7 @@ export const VALID_BODIES: [Dialect, string, Json][] = [
   ],
   [openAiDialect, '/completions', { model: 'm', prompt: ['a', [1, 2]], suffix: 'x', stop: 'y', logprobs: 2, echo: false, max_tokens: 3 }],
   [openAiDialect, '/rerank', { model: 'm', query: 'x', documents: ['a', { text: 'b' }], top_n: 1, return_documents: true }],
+  [openAiDialect, '/score', { model: 'm', text_1: ['x', 'y'], text_2: ['a', 'b'] }],
   [openAiDialect, '/embeddings', { model: 'm', input: [[1, 2], [3]], dimensions: 3, encoding_format: 'base64' }],
   [
     anthropicDialect,

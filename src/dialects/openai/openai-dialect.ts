@@ -4,6 +4,7 @@ import { decodeChat } from './decode-chat.ts'
 import { decodeCompletion } from './decode-completion.ts'
 import { decodeEmbedding } from './decode-embedding.ts'
 import { decodeRerank } from './decode-rerank.ts'
+import { decodeScore } from './decode-score.ts'
 import { encodeError } from './encode-error.ts'
 import { findModel, listModels } from './list-models.ts'
 import { refusedRoutes } from './refused-routes.ts'
@@ -21,6 +22,7 @@ export const openAiDialect: Dialect = {
     { method: 'POST', path: '/completions', body: 'json', decode: decodeCompletion },
     { method: 'POST', path: '/embeddings', body: 'json', decode: decodeEmbedding },
     { method: 'POST', path: '/rerank', body: 'json', decode: decodeRerank },
+    { method: 'POST', path: '/score', body: 'json', decode: decodeScore },
     ...refusedRoutes,
   ],
   errorBody: encodeError,

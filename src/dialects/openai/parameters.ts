@@ -51,6 +51,15 @@ export const RERANK_PARAMETERS: ParameterTable = new Map([
   ['rank_fields', neutral('array', [['text']], { instead: 'send documents as texts' })],
 ])
 
+/** `POST /v1/score` (vLLM's) */
+export const SCORE_PARAMETERS: ParameterTable = new Map([
+  ...named(['model', 'text_1', 'text_2'], TASK),
+  [
+    'truncate_prompt_tokens',
+    neutral('number', [], { instead: 'shorten the texts: nothing is cut in silence' }),
+  ],
+])
+
 /** `POST /v1/embeddings` */
 export const EMBEDDING_PARAMETERS: ParameterTable = new Map([
   ...named(['model', 'input', 'dimensions'], TASK),

@@ -358,6 +358,15 @@ const EXCHANGES: Exchange[] = [
     ],
   },
   {
+    title: 'score-pairs',
+    path: '/score',
+    body: { model: 'tiny', text_1: ['q', 'r'], text_2: ['a', 'b'] },
+    parts: [
+      [STARTED, { type: 'score', index: 0, score: 0.25 }],
+      [STARTED, { type: 'score', index: 0, score: 0.75 }],
+    ],
+  },
+  {
     title: 'embedding-float',
     path: VECTORS,
     body: { model: 'tiny', input: ['a', 'b'] },
