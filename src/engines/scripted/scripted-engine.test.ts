@@ -10,6 +10,7 @@ import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { Message } from '../../tasks/message.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
+import type { RerankTask } from '../../tasks/rerank-task.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
 import { ScriptedEngine } from './scripted-engine.ts'
@@ -504,6 +505,32 @@ describe('completions and embeddings', () => {
   it('refuses kinds of tasks it was told not to do', async () => {
     const model = await load({ capabilities: { tasks: ['embedding'] } })
     expect(await failure(run(model, chat('x')))).toMatchObject({ code: 'unsupported' })
+  })
+})
+
+describe('rerank tasks', () => {
+  const rerank = (...documents: string[]): RerankTask => ({ kind: 'rerank', query: 'Red apples', documents })
+  const scores = async (model: LoadedModel, task: RerankTask): Promise<number[]> =>
+    (await run(model, task)).parts.flatMap((part) => (part.type === 'score' ? [part.score] : []))
+
+  it('tell how many of the query’s words a document has, in order', async () => {
+    expect(await scores(await load({}), rerank('red', 'green pears', 'apples, red!'))).toEqual([0.5, 0, 1])
+  })
+
+  it('take scores and errors from the script', async () => {
+    const model = await script({ match: 'x', score: 0 }, { match: 'bad', error: { message: 'boom' } })
+    expect(await scores(model, rerank('x red', 'red'))).toEqual([0, 0.5])
+    expect(await failure(run(model, rerank('bad')))).toMatchObject({ message: 'boom' })
+  })
+
+  it('count both texts, and refuse a pair that does not fit by its place', async () => {
+    const plan = planOf({}, { context: 4 })
+    const model = await new ScriptedEngine().load(plan, { signal: never(), onProgress: () => undefined })
+    expect(await model.countTokens(rerank('a', 'b'))).toBe(6)
+    expect(await failure(run(model, rerank('a', 'a b')))).toMatchObject({
+      code: 'context_length_exceeded',
+      details: { promptTokens: 4, contextSize: 4, param: 'documents[1]' },
+    })
   })
 })
 
