@@ -4,6 +4,7 @@ import { formatDuration } from '../base/durations.ts'
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import { createId } from '../base/ids.ts'
 import type { EventBus } from '../events/event-bus.ts'
+import { requireFormat } from '../grammar/require-format.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
 import { fingerprintOf, fingerprintWithAnswer, type Fingerprint } from '../tasks/fingerprint.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
@@ -114,6 +115,7 @@ class RunningTask {
       const message = `The model "${prepared.id}" does not support ${what} here.`
       throw new ModelyardError('unsupported', message, { details: { feature, model: prepared.id } })
     }
+    if (task.kind === 'chat') requireFormat(task)
     if (this.#surroundings.crashes.isPoison(prepared.id, task)) throw poisonError(prepared.id)
   }
 

@@ -49,13 +49,13 @@ function waitText(port: YardPort, { info: { model, ticket } }: Run): string | un
     : `number ${wait.place} of those who wait for "${model}": ${wait.reason}`
 }
 
-/** An error about a feature names the field that asked for it. */
+/** An error about a feature, that it is missing or cannot be had in this way, names the field that asked for it. */
 function withField(thrown: unknown, { featureFields }: RunAction): unknown {
-  if (!(thrown instanceof ModelyardError) || thrown.code !== 'unsupported') return thrown
+  if (!(thrown instanceof ModelyardError)) return thrown
   const param = featureFields[thrown.details['feature'] as keyof FeatureFields]
   if (param === undefined) return thrown
   return new ModelyardError(thrown.code, thrown.message, {
-    details: { param, ...thrown.details },
+    details: { ...thrown.details, param },
     cause: thrown,
   })
 }

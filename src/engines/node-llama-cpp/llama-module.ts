@@ -154,7 +154,7 @@ export interface LlamaEvaluateOptions {
     presencePenalty: number
     frequencyPenalty: number
   }
-  tokenBias?: LlamaTokenBias
+  tokenBias?: LlamaTokenBias | (() => LlamaTokenBias | undefined)
   /** Asked before each token; what it gives moves on with the token that the engine chooses. */
   grammarEvaluationState?: () => LlamaGrammarState | undefined
   /** Whether the token that ends a turn is handed out; otherwise the generator just ends. */

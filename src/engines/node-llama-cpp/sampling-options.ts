@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { ModelDefaults } from '../../models/model-spec.ts'
 import type { Sampling } from '../../tasks/sampling.ts'
-import type { LlamaEvaluateOptions, LlamaTokenBias } from './llama-module.ts'
+import type { LlamaEvaluateOptions } from './llama-module.ts'
 
 /** llama.cpp's own defaults, where neither the request nor the model says anything. */
 const DEFAULTS = { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05 }
@@ -52,7 +52,7 @@ export interface PenalizedTokens {
 export function evaluateOptions(
   sampling: ResolvedSampling,
   tokens: PenalizedTokens,
-  tokenBias: LlamaTokenBias | undefined,
+  tokenBias: LlamaEvaluateOptions['tokenBias'] | undefined,
 ): LlamaEvaluateOptions {
   const { temperature, topK, topP, minP, seed } = sampling
   const penalty = penaltyOf(sampling, tokens)
