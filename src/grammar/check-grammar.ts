@@ -1,6 +1,7 @@
 import type { Expression, Grammar } from './expression.ts'
 import { leftEdges } from './left-edges.ts'
 import { refuseGrammar } from './refuse-grammar.ts'
+import { requireFewWays } from './require-few-ways.ts'
 import { emptyRules, finiteRules } from './rule-properties.ts'
 import { rulesWithin } from './rules-within.ts'
 
@@ -27,6 +28,7 @@ export function checkGrammar({ root, rules }: Grammar): void {
   if (endless !== undefined)
     refuseGrammar(`no finite text fits the rule "${endless}"; a recursion needs a way out.`)
   requireFewBeginnings(rules)
+  requireFewWays({ root, rules })
 }
 
 function requireDefined(rules: Grammar['rules']): void {

@@ -1,9 +1,9 @@
 /** First and last code point, both included. */
 export type CodePointRange = readonly [first: number, last: number]
 
-/** All of Unicode but the surrogates, which no UTF-8 text has. */
+/** All of Unicode but the surrogates, which no UTF-8 text has, and the null character, which ends a text for the engine. */
 export const ANY_CODE_POINT: readonly CodePointRange[] = [
-  [0, 0xd7_ff],
+  [1, 0xd7_ff],
   [0xe0_00, 0x10_ff_ff],
 ]
 

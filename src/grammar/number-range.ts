@@ -39,8 +39,8 @@ export function numberRange(bounds: NumberBounds): Expression | 'too-fine' | und
   )
   const open = given.length < 2
   const wholeDigits = Math.max(1, ...given.map(({ digits, scale }) => wholeLength(digits, scale)))
-  const whole = open ? Math.max(USUAL_WHOLE, wholeDigits + 1) : wholeDigits
   const needed = Math.max(0, ...given.map(({ scale }) => scale))
+  const whole = open ? Math.max(wholeDigits + 1, Math.min(USUAL_WHOLE, MOST_DIGITS - needed)) : wholeDigits
   if (whole + needed > MOST_DIGITS) return 'too-fine'
   return signedRange(bounds, Math.min(Math.max(needed, USUAL_FRACTION), MOST_DIGITS - whole), whole)
 }

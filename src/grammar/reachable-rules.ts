@@ -9,7 +9,7 @@ export function reachableRules({ root, rules }: Grammar): Grammar['rules'] {
     const body = rules.get(name)
     if (body === undefined || reached.has(name)) continue
     reached.set(name, body)
-    waiting.push(...rulesWithin(body))
+    for (const other of rulesWithin(body)) waiting.push(other)
   }
   return reached
 }

@@ -53,7 +53,11 @@ function isFinite(expression: Expression, known: ReadonlySet<string>): boolean {
 function rulesThat(holds: Holds, rules: Rules): Set<string> {
   const users = new Map<string, string[]>()
   for (const [name, body] of rules) {
-    for (const other of rulesWithin(body)) users.set(other, [...(users.get(other) ?? []), name])
+    for (const other of new Set(rulesWithin(body))) {
+      const known = users.get(other)
+      if (known === undefined) users.set(other, [name])
+      else known.push(name)
+    }
   }
   const found = new Set<string>()
   const waiting = [...rules.keys()]
@@ -61,7 +65,7 @@ function rulesThat(holds: Holds, rules: Rules): Set<string> {
     const body = rules.get(name)
     if (found.has(name) || body === undefined || !holds(body, found)) continue
     found.add(name)
-    waiting.push(...(users.get(name) ?? []))
+    for (const user of users.get(name) ?? []) waiting.push(user)
   }
   return found
 }

@@ -1,4 +1,5 @@
 import { ModelyardError } from '../base/errors.ts'
+import type { OutputFormat } from './chat-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { Message } from './message.ts'
 import type { RerankTask } from './rerank-task.ts'
@@ -66,6 +67,14 @@ function checkMessage(message: Message, index: number): void {
   }
 }
 
+function checkFormat(format: OutputFormat): void {
+  const isGrammar = format?.type === 'grammar' && typeof format.grammar === 'string'
+  const isSchema =
+    format?.type === 'json-schema' && typeof format.schema === 'object' && format.schema !== null
+  if (format?.type === 'json-object' || isGrammar || isSchema) return
+  refuse('format', 'must be json-object, json-schema with a schema, or grammar with a text.')
+}
+
 function checkInputs({ inputs, dimensions }: EmbeddingTask): void {
   if (!Array.isArray(inputs) || inputs.length === 0) refuse('input', 'must hold at least one text.')
   inputs.forEach((input, index) => {
@@ -92,4 +101,5 @@ export function checkTask(task: Task): void {
   if (!Array.isArray(task.messages) || task.messages.length === 0)
     refuse('messages', 'must hold at least one message.')
   task.messages.forEach(checkMessage)
+  if (task.format !== undefined) checkFormat(task.format)
 }

@@ -27,6 +27,8 @@ export interface EngineContractSubject {
   continuation?: KnownChat
   /** A model that embeds, and how long its vectors are. */
   embedding?: { plan(): LoadPlan | Promise<LoadPlan>; task: EmbeddingTask; dimensions: number }
+  /** Present where the engine holds answers to formats, as its capabilities must say. */
+  holdsFormats?: true
   /** What is left in the world after a load was given up; empty = nothing. Absent = cannot be told. */
   leftovers?: () => Promise<string[]>
   /** Cases that do not hold, by name, each with the reason. */

@@ -1,6 +1,7 @@
 import { abortCases } from './contract-cases/abort-cases.ts'
 import { answerCases } from './contract-cases/answer-cases.ts'
 import { embeddingCases } from './contract-cases/embedding-cases.ts'
+import { formatCases } from './contract-cases/format-cases.ts'
 import { loadCases } from './contract-cases/load-cases.ts'
 import { slotCases } from './contract-cases/slot-cases.ts'
 import { unloadCases } from './contract-cases/unload-cases.ts'
@@ -35,6 +36,7 @@ export function engineContract(subject: EngineContractSubject): EngineContract {
     ...slotCases,
     ...abortCases,
     ...embeddingCases,
+    ...formatCases,
     ...unloadCases,
   ]
   const names = new Set(checks.map(({ name }) => name))

@@ -56,6 +56,7 @@ function llamaSubject(engine: Engine): EngineContractSubject {
     gaps: {
       'never shows a part of a character': 'tiny-chat says none; test/node-llama-cpp has other models',
     },
+    holdsFormats: true,
     continuation: {
       task: chat(
         [

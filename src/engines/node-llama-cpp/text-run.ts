@@ -143,11 +143,11 @@ class TextRun {
         const isFree = this.#course.isFree
         const token = this.#next(step.value)
         if (token === undefined) break
-        if (this.#choice !== undefined && isFree) this.#grammar?.accept(token)
+        if (isFree) this.#follow(token)
         const paused = this.#add(token, step.value, channel)
         if (paused !== undefined) await paused
         if (this.#text.stoppedBy !== undefined) return 'stop-sequence'
-        if (this.#text.isDone) break
+        if (this.#text.isDone || this.#grammar?.isComplete === true) break
         this.#course.advance()
         if (this.#answer.length >= this.#maxTokens) return await this.#finish('length', channel)
         if (this.#slot.turn !== undefined) await this.#slot.turn
@@ -170,6 +170,12 @@ class TextRun {
     const options = { ...this.#evaluate, ...held, yieldEogToken: true }
     if (this.#choice === undefined) return sequence.evaluateWithMetadata(rest, {}, options)
     return sequence.evaluateWithMetadata(rest, { probabilities: true }, { ...options, temperature: 0 })
+  }
+
+  /** The engine moves its state on by itself where the choice was its own. */
+  #follow(token: number): void {
+    if (this.#choice !== undefined) this.#grammar?.accept(token)
+    this.#grammar?.follow(this.#host.vocabulary.bytesOf(token))
   }
 
   #stateOf(grammar: AnswerGrammar): LlamaGrammarState {

@@ -53,7 +53,7 @@ export function flatten(
     if (isUnknown(keyword)) {
       if (using.strict) refuseSchema(place, 'this keyword is not known.')
     } else if (keyword === '$ref') {
-      others.push(flatten(using.document.resolve(value, place), place, using, depth + 1))
+      others.push(flatten(using.document.resolve(value, place), targetOf(value), using, depth + 1))
     } else if (keyword === 'allOf') {
       for (const [index, part] of schemaList(value, place).entries())
         others.push(flatten(part, place + pointerStep(index), using, depth + 1))
@@ -64,6 +64,11 @@ export function flatten(
     } else keywords.set(...positional(keyword, value, schema, place))
   }
   return others.reduce<FlatSchema | undefined>(merge, { keywords, groups })
+}
+
+/** Where the schema stands that is referred to. */
+function targetOf(reference: unknown): string {
+  return String(reference).slice(1)
 }
 
 /** Lists of items had other names before the draft of 2020. */

@@ -14,6 +14,8 @@ import { KEYWORDS_OF_TYPES, pointerStep, TYPES, type JsonType, type Schema } fro
 import { stringRule } from './string-rule.ts'
 
 const MOST_COMPILED = 5_000
+/** Schemas inside schemas, over references and alternatives. */
+const MOST_NESTED = 200
 
 /** Makes the rules of one schema, each schema inside it once. */
 export class SchemaCompiler {
@@ -23,6 +25,7 @@ export class SchemaCompiler {
   /** Rule names of schemas by their text; an empty name is a schema that no value fits. */
   readonly #names = new Map<string, string>()
   #compiled = 0
+  #depth = 0
 
   constructor(book: RuleBook, schema: Schema, strict: boolean) {
     this.#book = book
@@ -35,8 +38,6 @@ export class SchemaCompiler {
     const key = JSON.stringify(schema)
     const known = this.#names.get(key)
     if (known !== undefined) return known === '' ? undefined : rule(known)
-    if (++this.#compiled > MOST_COMPILED)
-      refuseSchema(where, `it unfolds to more than ${MOST_COMPILED} schemas.`)
     const name = this.#book.reserve('schema')
     this.#names.set(key, name)
     const body = this.#bodyOf(flatten(schema, where, this.#using), where)
@@ -48,17 +49,19 @@ export class SchemaCompiler {
 
   #bodyOf(flat: FlatSchema | undefined, where: string): Expression | undefined {
     if (flat === undefined) return undefined
+    if (++this.#compiled > MOST_COMPILED)
+      refuseSchema(where, `it unfolds to more than ${MOST_COMPILED} schemas.`)
+    if (++this.#depth > MOST_NESTED) refuseSchema(where, `it unfolds to more than ${MOST_NESTED} levels.`)
     const [group, ...others] = flat.groups
-    return group === undefined
-      ? this.#plain(flat, where)
-      : this.#alternatives({ keywords: flat.keywords, groups: others }, group, where)
+    const rest = { keywords: flat.keywords, groups: others }
+    const body = group === undefined ? this.#plain(flat, where) : this.#alternatives(rest, group)
+    this.#depth--
+    return body
   }
 
-  #alternatives(rest: FlatSchema, group: Alternatives, where: string): Expression | undefined {
+  #alternatives(rest: FlatSchema, group: Alternatives): Expression | undefined {
     if (group.keyword === 'oneOf' && this.#using.strict) this.#requireExclusive(group)
     const bodies = group.schemas.flatMap((schema, index) => {
-      if (++this.#compiled > MOST_COMPILED)
-        refuseSchema(where, `it unfolds to more than ${MOST_COMPILED} schemas.`)
       const place = group.where + pointerStep(index)
       const body = this.#bodyOf(merge(rest, flatten(schema, place, this.#using)), place)
       return body === undefined ? [] : [this.#book.add('option', body)]
