@@ -1,5 +1,5 @@
 import { flatten, type FlatSchema, type FlattenWith } from './flat-schema.ts'
-import { same } from './merge-keywords.ts'
+import { canonical } from './merge-keywords.ts'
 import { isOfType } from './enum-rule.ts'
 import { isObject, TYPES, type JsonType, type Schema } from './schema.ts'
 
@@ -41,7 +41,8 @@ function overlap(some: readonly JsonType[], other: readonly JsonType[]): JsonTyp
 function haveOtherValues(some: FlatSchema, other: FlatSchema): boolean {
   const [left, right] = [some.keywords.get('enum')?.value, other.keywords.get('enum')?.value]
   if (!Array.isArray(left) || !Array.isArray(right)) return false
-  return left.every((value) => !right.some((one) => same(value, one)))
+  const others = new Set(right.map(canonical))
+  return left.every((value) => !others.has(canonical(value)))
 }
 
 /** A property that both demand and that cannot be the same, or one that the first demands and the second does not have. */

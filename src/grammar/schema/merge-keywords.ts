@@ -12,8 +12,7 @@ const together: Merge = (some, other) => (same(some, other) ? some : { allOf: [s
 /** What it takes that two values of one keyword both hold. */
 const MERGES: Readonly<Record<string, Merge>> = {
   additionalProperties: together,
-  enum: (some, other, where) =>
-    listed(some, where).filter((value) => listed(other, where).some((one) => same(value, one))),
+  enum: commonValues,
   exclusiveMaximum: smaller,
   exclusiveMinimum: larger,
   items: together,
@@ -45,6 +44,11 @@ function commonTypes(some: readonly unknown[], others: readonly unknown[]): unkn
   const has = (types: readonly unknown[], type: unknown): boolean =>
     types.includes(type) || (type === 'integer' && types.includes('number'))
   return [...new Set([...some, ...others])].filter((type) => has(some, type) && has(others, type))
+}
+
+function commonValues(some: unknown, other: unknown, where: string): unknown {
+  const others = new Set(listed(other, where).map(canonical))
+  return listed(some, where).filter((value) => others.has(canonical(value)))
 }
 
 function mergeProperties(some: unknown, other: unknown, where: string): unknown {

@@ -16,6 +16,8 @@ import { stringRule } from './string-rule.ts'
 const MOST_COMPILED = 5_000
 /** Schemas inside schemas, over references and alternatives. */
 const MOST_NESTED = 200
+/** Of `oneOf`, where each is compared with each. */
+const MOST_RIVALS = 100
 
 /** Makes the rules of one schema, each schema inside it once. */
 export class SchemaCompiler {
@@ -70,6 +72,8 @@ export class SchemaCompiler {
   }
 
   #requireExclusive({ schemas, where }: Alternatives): void {
+    if (schemas.length > MOST_RIVALS)
+      refuseSchema(where, `it has ${schemas.length} schemas; use "anyOf" for more than ${MOST_RIVALS}.`)
     schemas.forEach((schema, index) => {
       const rival = schemas
         .slice(0, index)
