@@ -4,6 +4,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createYard, type Listening, type Yard } from '../../src/yard.ts'
 import type { TestHome } from '../cli/program.ts'
+import { CHATML_TEMPLATE, makeTinyModel } from '../models/make-tiny-gguf.ts'
 import { fetched, SMOLLM2, TINY_CHAT } from '../models/paths.ts'
 import { HAS_LLAMA, openHome } from '../yard/harness.ts'
 
@@ -86,6 +87,36 @@ const OPENAI: Dialect = {
     const answer = await client.chat.completions.stream(openaiBody(question)).finalChatCompletion()
     return openaiTold(answer.choices[0] as OpenAI.ChatCompletion.Choice)
   },
+}
+
+function responsesBody({ model, text, name, parameters, forced, temperature = 0 }: Question) {
+  const choice = { required: 'required' as const, named: { type: 'function' as const, name } }
+  return {
+    model,
+    temperature,
+    input: text,
+    tools: [{ type: 'function' as const, name, description: DESCRIPTION, parameters, strict: false }],
+    ...(forced !== undefined && { tool_choice: choice[forced], parallel_tool_calls: false }),
+  }
+}
+
+function responsesTold({ output, output_text: text, status }: OpenAI.Responses.Response): Told {
+  const calls = output.filter((item) => item.type === 'function_call')
+  return {
+    names: calls.map(({ name }) => name),
+    given: calls.map((call) => JSON.parse(call.arguments) as unknown),
+    text,
+    reason: status,
+  }
+}
+
+const RESPONSES: Dialect = {
+  title: 'OpenAI responses',
+  reason: 'completed',
+  forces: true,
+  ask: async (question) => responsesTold(await client.responses.create(responsesBody(question))),
+  stream: async (question) =>
+    responsesTold(await client.responses.stream(responsesBody(question)).finalResponse()),
 }
 
 function anthropicBody({ model, text, name, parameters, forced, temperature = 0 }: Question) {
@@ -192,7 +223,7 @@ describe.runIf(HAS_LLAMA)('tools with real weights, through the official SDKs', 
     parameters: PARAMETERS,
   })
 
-  describe.each([OPENAI, ANTHROPIC, OLLAMA])('$title', ({ ask, stream, reason, forces }) => {
+  describe.each([OPENAI, RESPONSES, ANTHROPIC, OLLAMA])('$title', ({ ask, stream, reason, forces }) => {
     it.each([
       ['whole', ask],
       ['streamed', stream],
@@ -231,5 +262,80 @@ describe.runIf(HAS_LLAMA)('tools with real weights, through the official SDKs', 
         }
       },
     )
+  })
+})
+
+describe.runIf(HAS_LLAMA)('reasoning of a real model, through the official SDKs', () => {
+  let home: TestHome
+  let yard: Yard
+  let url: string
+  beforeAll(async () => {
+    home = await openHome()
+    const file = `${home.path}/thinks.gguf`
+    const pieces = ['<think>', ' Let', ' me', ' see', '</think>', ' Yes', '.']
+    // Its template speaks of the marks, so that it is known to think.
+    const chatTemplate = `${CHATML_TEMPLATE}{# <think> </think> #}`
+    makeTinyModel(file, { chains: [{ after: '\n', pieces }], chatTemplate })
+    yard = await createYard({
+      home: home.path,
+      models: { thinker: { file, context: 512 }, tiny: { file: TINY_CHAT } },
+    })
+    url = (await yard.listen({ port: 0 })).url
+  })
+  afterAll(async () => {
+    await yard.stop()
+    await home.remove()
+  })
+  const messages = [{ role: 'user' as const, content: 'Is it?' }]
+
+  it('BR-38: has its own field in chat completions, and its tokens are counted', async () => {
+    const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+    const { choices, usage } = await openai.chat.completions.create({
+      model: 'thinker',
+      messages,
+      temperature: 0,
+    })
+    expect(choices[0]?.message).toMatchObject({ content: 'Yes.', reasoning_content: 'Let me see' })
+    expect(usage?.completion_tokens_details?.reasoning_tokens).toBe(5)
+    const stream = await openai.chat.completions.create({
+      model: 'thinker',
+      messages,
+      temperature: 0,
+      stream: true,
+    })
+    let text = ''
+    let thought = ''
+    for await (const {
+      choices: [choice],
+    } of stream) {
+      const delta = (choice?.delta ?? {}) as { content?: string; reasoning_content?: string }
+      text += delta.content ?? ''
+      thought += delta.reasoning_content ?? ''
+    }
+    expect([text, thought]).toEqual(['Yes.', 'Let me see'])
+  })
+
+  it('BR-38: is a thinking block in messages', async () => {
+    const claude = new Anthropic({ baseURL: url, apiKey: 'none', maxRetries: 0 })
+    const asked = { model: 'thinker', max_tokens: 100, messages, temperature: 0 }
+    const { content } = await claude.messages.create(asked)
+    expect(content).toMatchObject([
+      { type: 'thinking', thinking: 'Let me see' },
+      { type: 'text', text: 'Yes.' },
+    ])
+  })
+
+  it('BR-38: is `thinking` in Ollama, not there with think false, and refused of a model that cannot', async () => {
+    const local = new Ollama({ host: url })
+    const asked = { model: 'thinker', messages, options: { temperature: 0 } }
+    expect((await local.chat({ ...asked, think: true })).message).toMatchObject({
+      content: 'Yes.',
+      thinking: 'Let me see',
+    })
+    const quiet = await local.chat({ ...asked, think: false })
+    expect([quiet.message.content, quiet.message.thinking]).toEqual(['Yes.', undefined])
+    await expect(local.chat({ ...asked, model: 'tiny', think: true })).rejects.toMatchObject({
+      status_code: 400,
+    })
   })
 })
