@@ -19,8 +19,11 @@ export function place(step: Step, turn: Turn, ticket: Ticket): Outcome {
   const ready = copies.filter((instance) => step.rules.accepts(instance, model))
   if (ticket.wants === 'instance') return placeLoad(step, turn, model, ticket, ready, copies)
   const open = ready.filter(hasFreeSlot)
-  if (open.length === 0) return seekLoad(step, turn, model, ticket, copies)
-  return placeRun(step, turn, model, ticket, open)
+  if (open.length > 0) return placeRun(step, turn, model, ticket, open)
+  // A copy that may not run yet would only take what those that run ask for: they could wait for each other for ever (P14).
+  if (ticket.within === undefined && !step.rules.fitsTogether(step, model))
+    return waitForOthersWithParts(step, turn, model, ticket)
+  return seekLoad(step, turn, model, ticket, copies)
 }
 
 /** An operator's load: any ready copy will do. */

@@ -50,6 +50,21 @@ describe('models that use other models (P14)', () => {
     expect(world.state.instances.map(({ model }) => model)).toEqual(['resident'])
   })
 
+  it('are not loaded while those that run may ask for the rest: the two would make way for each other for ever', () => {
+    const world = newWorld()
+    world.declare(sized('speech', 40, { uses: ['chat'] }))
+    world.declare(sized('chat', 60))
+    world.declare(sized('caption', 10, { uses: ['tiny'] }))
+    world.declare(sized('tiny', 20))
+    const speech = world.request({ model: 'speech', hold: 3000 })
+    world.run(500)
+    const caption = world.request({ model: 'caption', hold: 10 })
+    world.run(1500)
+    expect(world.state.instances.map(({ model }) => model)).not.toContain('caption')
+    world.run(20_000)
+    expect([speech.outcome, caption.outcome]).toEqual(['done', 'done'])
+  })
+
   it('count what their parts use in turn', () => {
     const world = newWorld()
     world.declare(sized('a', 40, { uses: ['b'] }))
