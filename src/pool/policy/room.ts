@@ -1,4 +1,5 @@
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
+import { asksByInstance } from './asks.ts'
 import { booksOf, fitsOnTop, isReturning } from './books.ts'
 import { isLarge, largeModels, limitOf } from './budget.ts'
 import { costs, evictable, evictableSoon, isSoftlyPinned } from './evict.ts'
@@ -138,6 +139,8 @@ export function movable(step: Step, demand: Demand): Instance[] {
 
 function isMovable(step: Step, instance: Instance, demand: Demand): boolean {
   if (instance.model === demand.model || instance.state === 'unloading') return false
+  // Whose runs wait for what they asked for gives nothing back before such a ticket is served (P14).
+  if (demand.ticket?.within !== undefined && asksByInstance(step.state).has(instance.id)) return false
   return !booksOf(step).protected.includes(instance)
 }
 

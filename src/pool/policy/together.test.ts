@@ -65,6 +65,19 @@ describe('models that use other models (P14)', () => {
     expect([speech.outcome, caption.outcome]).toEqual(['done', 'done'])
   })
 
+  it('keep what a run asks for free of younger loads, also while an unload takes for ever', () => {
+    const world = newWorld({ limits: { concurrency: 1 } })
+    world.declare(sized('speech', 80, { uses: ['chat'], loadTime: 4000 }))
+    world.declare(sized('chat', 20))
+    world.declare(sized('other', 10, { unloadTime: 90_000 }))
+    world.abort(world.request({ model: 'other' }))
+    const speech = world.request({ model: 'speech', hold: 500 })
+    const other = world.request({ model: 'other', hold: 10 })
+    world.run(200_000)
+    expect([speech.outcome, other.outcome]).toEqual(['done', 'done'])
+    expect(world.state.models.get('other')?.loads).toBe(2)
+  })
+
   it('count what their parts use in turn', () => {
     const world = newWorld()
     world.declare(sized('a', 40, { uses: ['b'] }))
