@@ -1,13 +1,20 @@
-// `npm run bench [start] [overhead] [engine] [estimate]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
+// `npm run bench [start] [overhead] [engine] [isolation] [estimate]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
 // Needs `npm test` to have prepared the engine and the model once. Measure on a machine that does nothing else.
 import { build, installDependencies } from '../scripts/prepare-checkout.mjs'
 import { benchContexts } from './contexts-bench.mjs'
 import { benchEngine } from './engine-bench.mjs'
 import { benchEstimate } from './estimate-bench.mjs'
+import { benchIsolation } from './isolation-bench.mjs'
 import { benchOverhead } from './overhead-bench.mjs'
 import { benchStart } from './start-bench.mjs'
 
-const BENCHES = { start: benchStart, overhead: benchOverhead, engine: benchEngine, estimate: benchEstimate }
+const BENCHES = {
+  start: benchStart,
+  overhead: benchOverhead,
+  engine: benchEngine,
+  isolation: benchIsolation,
+  estimate: benchEstimate,
+}
 
 installDependencies()
 build()
