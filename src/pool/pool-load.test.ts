@@ -54,7 +54,7 @@ describe('a load', () => {
     expect(pool.status().instances).toEqual([])
   })
 
-  it('without progress is given up after its deadline, which starts again with each sign (M10)', async () => {
+  it('without progress is given up after its deadline, which starts again with each sign (M10, F23)', async () => {
     const { pool, engine, clock } = declareAll(newPool({ manual: true }), sized('m', 40))
     const acquiring = pool.acquire({ model: 'm' })
     for (let round = 0; round < 3; round++) {

@@ -19,7 +19,7 @@ async function sizesOf({ entries }: ChaosModels, engines: string): Promise<numbe
   return plans.map(({ bytes }) => bytes.ram ?? 0).toSorted((a, b) => b - a)
 }
 
-describe.runIf(HAS_LLAMA)('chaos', () => {
+describe.runIf(HAS_LLAMA)('chaos: three times more than fits (BR-69)', () => {
   it(
     `${CLIENTS} clients on six models with room for two, streams, aborts, unloads, settings, kill −9 for ${SECONDS} s: no hang, no wrong text, nothing over budget, nothing left`,
     async () => {

@@ -461,7 +461,7 @@ describe('the official Ollama SDK', () => {
       }
     })
 
-    it('M3: num_ctx up to the model’s is fine and loads nothing anew, more is a 400 with both numbers', async () => {
+    it('M3, F25: num_ctx up to the model’s is fine and loads nothing anew, more is a 400 with both numbers', async () => {
       const loads = (): number | undefined => yard.state().models.find(({ id }) => id === 'talker')?.loads
       const chat = (num_ctx: number): Promise<ChatResponse> =>
         client.chat({ model: 'talker', messages: user('Hi'), options: { num_ctx } })

@@ -110,7 +110,7 @@ describe.runIf(HAS_LLAMA)('BR-13, H5: a client that leaves, with real weights', 
       expect(await api.chat('hi', { model: 'tiny' })).toMatchObject({ text: 'Hello, how are you today?' })
     })
 
-    it('while its prompt is evaluated', async () => {
+    it('while its prompt is evaluated: the slot is free at once (BR-67)', async () => {
       const fastest = await measured(async () => {
         const client = ask(`${Math.random()} `.repeat(300), { model: 'slow', stream: true })
         await api.until(({ runs }) => runs.active === 1)

@@ -115,7 +115,7 @@ describe.runIf(HAS_LLAMA)('three models of real weights and a budget (R3 f, R4â€
     ledger.close()
   })
 
-  it('with one byte less the third evicts the least recently used one, and nobody else', async () => {
+  it('with one byte less the third evicts the least recently used one, and nobody else; what was measured to fit is let in (BR-66)', async () => {
     const [yard, ledger] = await open(3 * bytes - 1)
     for (const model of ['a', 'b', 'a']) expect(await hi(yard, model)).toBe(HELLO)
     expect(await yard.plan('c')).toMatchObject<Partial<LoadForecast>>({ bytes: { ram: bytes } })

@@ -58,7 +58,7 @@ export const loadCases: readonly ContractCheck[] = [
     },
   },
   {
-    name: 'warms up with one real token, gives up on the signal, and answers afterwards',
+    name: 'warms up with one real token, gives up on the signal, and answers afterwards (R12, M11)',
     async check(bench) {
       const model = await bench.shared()
       await model.warmUp(new AbortController().signal)
