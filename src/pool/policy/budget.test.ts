@@ -77,6 +77,11 @@ describe('the ledger (R4)', () => {
     expect(ledger([booked('a', { ram: 10 }, { ram: { private: 3, shared: 0 } })])).toEqual({ ram: 10 })
   })
 
+  it('books shared pages beyond the weights: three workers held more than the budget without those of their program (M12)', () => {
+    const one = booked('a', { ram: 10 }, { ram: { private: 12, shared: 57 } }, { sharedWeights: shared })
+    expect(ledger([one])).toEqual({ ram: 50 + 12 + 7 })
+  })
+
   it('does not book shared pages twice where the shared weights are known', () => {
     const one = booked('a', { ram: 10 }, { ram: { private: 12, shared: 48 } }, { sharedWeights: shared })
     expect(ledger([one])).toEqual({ ram: 62 })
