@@ -1,4 +1,9 @@
 import type { CommandContext, CommandResult } from '../command-context.ts'
+import { DeviceWatch } from '../../host/device-watch.ts'
+import { HostMemoryProbe } from '../../host/memory-probe.ts'
+import { examineDevices, examineProcessor, type DeviceFindings } from '../doctor/device-checks.ts'
+import { examineBudget, examinePressure } from '../doctor/pressure-checks.ts'
+import { examineDatabase, examineModels } from '../doctor/store-checks.ts'
 import { examineEngine, examineNode } from '../doctor/software-checks.ts'
 import { examineHome, examineMemory, examinePort } from '../doctor/machine-checks.ts'
 import { examineConfiguration, examineServer } from '../doctor/yard-checks.ts'
@@ -17,11 +22,21 @@ export interface DoctorOptions {
 export async function doctor(context: CommandContext, options: DoctorOptions): CommandResult {
   const server = await examineServer(context)
   const configuration = await examineConfiguration(context, options.config)
+  const devices = await findDevices(context)
+  const probe = new HostMemoryProbe({ devices: { read: () => devices.reading } })
+  const { models, memory } = configuration.configuration ?? {}
   const checks: Check[] = [
     examineNode(),
     examineEngine(context.directories),
-    examineMemory(),
+    examineProcessor(),
+    examineMemory(probe),
+    examinePressure(),
+    examineDevices(devices, models),
+    ...(memory === undefined ? [] : [examineBudget({ memory }, probe.read())]),
     await examineHome(context.directories),
+    await examineDatabase(context.directories),
+    await examineModels(context.directories),
+    { name: 'logs', status: 'ok', found: context.directories.logs },
     configuration.check,
     server.check,
     await examinePort(options.port ?? configuration.port, server.url),
@@ -30,6 +45,12 @@ export async function doctor(context: CommandContext, options: DoctorOptions): C
   if (options.json === true) await context.out.json(checks)
   else await context.out.line(checks.map((check) => describeCheck(check, context.out)).join('\n'))
   return checks.some(({ status }) => status === 'problem') ? EXIT.failure : EXIT.ok
+}
+
+async function findDevices({ clock }: CommandContext): Promise<DeviceFindings> {
+  const watch = new DeviceWatch({ clock })
+  await watch.refresh()
+  return { reading: watch.read(), unreadable: watch.unreadable() }
 }
 
 function describeCheck({ name, status, found, remedy }: Check, { colors }: Output): string {

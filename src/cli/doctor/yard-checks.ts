@@ -1,20 +1,21 @@
 import { toModelyardError } from '../../base/errors.ts'
 import { readOwner } from '../../host/home-lock.ts'
+import type { YardConfiguration } from '../../config/yard-configuration.ts'
 import { commandConfiguration } from '../command-configuration.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { Check } from './check.ts'
 
-/** @returns with the check, the port that would be served on */
+/** @returns with the check, the port that would be served on, and the configuration where it is sound */
 export async function examineConfiguration(
   context: CommandContext,
   file: string | undefined,
-): Promise<{ check: Check; port: number }> {
+): Promise<{ check: Check; port: number; configuration?: YardConfiguration }> {
   const name = 'configuration'
   try {
     const { configuration } = await commandConfiguration(context, file === undefined ? {} : { config: file })
     const { models, server } = configuration
     const found = `${configuration.file ?? 'no file, which is fine'}; ${models.length} model${models.length === 1 ? '' : 's'}`
-    return { check: { name, status: 'ok', found }, port: server.port }
+    return { check: { name, status: 'ok', found }, port: server.port, configuration }
   } catch (error) {
     const found = toModelyardError(error).message
     const remedy = 'Correct it there; the server keeps the last good configuration until then.'

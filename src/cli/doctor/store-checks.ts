@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { ModelyardError, toModelyardError } from '../../base/errors.ts'
+import type { YardDirectories } from '../../config/directories.ts'
+import { scanModelsFolder } from '../../models/discovery/scan-models-folder.ts'
+import { ModelInspector } from '../../models/inspect-model.ts'
+import { checkDatabase } from '../../store/check-database.ts'
+import type { Check } from './check.ts'
+
+/** Files whose headers are read; reading one takes some milliseconds. */
+const MOST_FILES = 200
+
+/** The database, only read: nothing is repaired or moved. */
+export async function examineDatabase({ database }: Pick<YardDirectories, 'database'>): Promise<Check> {
+  const name = 'database'
+  if (!existsSync(database)) return { name, status: 'ok', found: 'none yet' }
+  try {
+    await checkDatabase(database)
+    return { name, status: 'ok', found: database }
+  } catch (error) {
+    if (error instanceof ModelyardError && error.code === 'unsupported') {
+      const remedy = 'Use the newer Modelyard, or set MODELYARD_HOME to another folder.'
+      return { name, status: 'problem', found: error.message, remedy }
+    }
+    const found = `${database} is damaged (${(error as Error).message})`
+    const remedy =
+      'Nothing: the next start sets it aside and begins a new one. History and settings are in the old file.'
+    return { name, status: 'warning', found, remedy }
+  }
+}
+
+/** The folder of models, and the header of each file in it. */
+export async function examineModels({ models: folder }: Pick<YardDirectories, 'models'>): Promise<Check> {
+  const name = 'models'
+  if (!existsSync(folder)) return { name, status: 'ok', found: `none in ${folder}` }
+  const { models, problems } = await scanModelsFolder(folder)
+  const [unreadable] = problems
+  if (unreadable !== undefined) {
+    const remedy = `Give this user the right to read ${folder} and all in it: chmod -R u+rX ${folder}`
+    return { name, status: 'warning', found: unreadable, remedy }
+  }
+  const inspector = new ModelInspector()
+  for (const model of models.slice(0, MOST_FILES)) {
+    const problem = model.problem ?? (await problemOf(inspector, model.path))
+    if (problem === undefined) continue
+    const remedy = `Fetch it again, or delete it: modelyard rm ${model.name}`
+    return { name, status: 'warning', found: `${model.name}: ${problem}`, remedy }
+  }
+  return { name, status: 'ok', found: `${models.length} in ${folder}` }
+}
+
+async function problemOf(inspector: ModelInspector, path: string): Promise<string | undefined> {
+  try {
+    await inspector.inspect(path)
+    return undefined
+  } catch (error) {
+    return toModelyardError(error).message
+  }
+}
