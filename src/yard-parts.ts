@@ -13,6 +13,7 @@ import type { HomeClaim } from './host/home-lock.ts'
 import { DeviceWatch } from './host/device-watch.ts'
 import { readHostFacts } from './host/host-facts.ts'
 import { HostMemoryProbe } from './host/memory-probe.ts'
+import type { MemoryDomain } from './host/memory.ts'
 import { endLeftovers } from './host/worker-records.ts'
 import { IsolatedEngines } from './isolated-engines.ts'
 import { ArtifactStore } from './models/artifact-store.ts'
@@ -20,6 +21,7 @@ import { ModelInspector } from './models/inspect-model.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import { RecipeBook } from './models/recipe-book.ts'
 import { ModelRegistry } from './models/registry.ts'
+import type { PoolLimits } from './pool/limits.ts'
 import { Pool } from './pool/pool.ts'
 import { TraceRecorder } from './pool/trace-recorder.ts'
 import { CrashRecord } from './runs/crash-record.ts'
@@ -163,7 +165,7 @@ async function wire(
     artifact: (spec, signal) => fetchArtifact(artifacts, bus, spec, signal),
     inspect: (path) => inspector.inspect(path),
     engines: engines.byName,
-    host,
+    host: () => ({ ...host(), budget: budgetsOf(pool.limits) }),
     isResident: (model) => pool.isResident(model),
     declare: (model) => pool.declare(model),
   })
@@ -212,6 +214,14 @@ async function wire(
 function openTrace({ recordTrace }: YardOptions, bus: EventBus): TraceFile | undefined {
   if (recordTrace === undefined) return undefined
   return new TraceFile(recordTrace, (message) => bus.emit('warning-raised', { code: 'trace_ended', message }))
+}
+
+function budgetsOf({ memory }: PoolLimits): Partial<Record<MemoryDomain, number>> {
+  const budgets: Partial<Record<MemoryDomain, number>> = {}
+  for (const [domain, limit] of Object.entries(memory)) {
+    if (limit !== undefined) budgets[domain as MemoryDomain] = limit.budget
+  }
+  return budgets
 }
 
 async function fetchArtifact(

@@ -53,6 +53,8 @@ export const NO_CAPABILITIES: EngineCapabilities = {
 export interface HostFacts {
   cores: number
   memory: HostReading
+  /** Bytes that all models together may take, per domain. Contexts that nobody asked for are made to fit; absent = not known, no limit. */
+  budget?: Partial<Record<MemoryDomain, number>>
 }
 
 /** Mapped weights that several instances share: charged once per key (R4). */

@@ -132,6 +132,11 @@ export class Pool implements AsyncDisposable {
     await this.#until(({ instances }) => !instances.some(({ id }) => meant.includes(id)))
   }
 
+  /** Those that hold now. */
+  get limits(): PoolLimits {
+    return this.#driver.state.limits
+  }
+
   setLimits(limits: PoolLimits): void {
     this.#driver.dispatch({ type: 'limits-changed', limits })
   }

@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { KNOWN_ARCHITECTURES } from '../../src/engines/node-llama-cpp/known-architectures.ts'
 import type { LoadProgress } from '../../src/engines/engine.ts'
 import { PROCESS_BASE } from '../../src/engines/node-llama-cpp/footprint.ts'
 import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ownMemory } from '../../src/engines/node-llama-cpp/own-memory.ts'
 import { footprintTotal, type FootprintTerms, type MeasuredFootprint } from '../../src/host/memory.ts'
 import { makeTinyLora, makeTinyModel } from '../models/make-tiny-gguf.ts'
-import { removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
+import { ENGINES_DIRECTORY, removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
 import { ask, chat, completion, engine, load, NEVER, planOf } from './fixtures.ts'
 
 let folder: string
@@ -42,6 +44,22 @@ describe('finding the package', () => {
     expect(await other.detect()).toMatchObject({ available: false, reason: /2\.8\.0.*3\.21/ })
     await writeFile(`${directory}/package.json`, '{"version": "3.21.1"}')
     expect(await other.detect()).toMatchObject({ available: false, reason: /no binary/ })
+  })
+})
+
+describe('what the engine knows (M17)', () => {
+  it('has every architecture that plans accept', () => {
+    const binaries = join(ENGINES_DIRECTORY, 'node-llama-cpp/node_modules/@node-llama-cpp')
+    const libraries = readdirSync(binaries, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /libllama\.[^/]*$/.test(name),
+    )
+    expect(libraries.length).toBeGreaterThan(0)
+    for (const library of libraries) {
+      const bytes = readFileSync(join(binaries, library))
+      // Equal ends of texts are stored once, so only the end of each is certain.
+      const missing = [...KNOWN_ARCHITECTURES].filter((name) => !bytes.includes(`${name}\0`))
+      expect(missing).toEqual([])
+    }
   })
 })
 

@@ -95,6 +95,19 @@ describe('context and slots', () => {
     expect(planLoad(spec({ context: 32_768 }), facts(long), HOST).contextSize).toBe(32_768)
   })
 
+  it('M3: a context that nobody asked for is as large as the budget allows; one that was asked for stays', () => {
+    const withBudget = (ram: number): HostFacts => ({ ...HOST, budget: { ram } })
+    const bytes = (contextSize: number): number => footprintTotal(ramOf({ context: contextSize }))
+    const sized = planLoad(spec(), facts(), withBudget(bytes(4096) + 1000))
+    expect(sized.contextSize).toBe(4096)
+    expect(footprintTotal(sized.footprint.ram as FootprintTerms)).toBe(bytes(4096))
+    expect(planLoad(spec(), facts(), withBudget(bytes(4096) - 1000)).contextSize).toBe(4096 - 256)
+    expect(planLoad(spec(), facts(), withBudget(bytes(8192))).contextSize).toBe(8192)
+    // Not even the least fits: the usual one is planned, and refused with its numbers.
+    expect(planLoad(spec(), facts(), withBudget(1000)).contextSize).toBe(8192)
+    expect(planLoad(spec({ context: 8192 }), facts(), withBudget(bytes(4096))).contextSize).toBe(8192)
+  })
+
   it('of an embedding model: one slot, evaluated in one batch', () => {
     const plan = planLoad(spec(), facts(SMOLLM2, { purpose: 'embedding' }), HOST)
     expect(plan).toMatchObject({ slots: 1, contextSize: 8192, capabilities: { tasks: ['embedding'] } })
@@ -246,6 +259,12 @@ describe('refusals', () => {
       planLoad(spec(), { format: 'none', fileSize: 0, contentId: '', purpose: 'generation' }, HOST),
     ).toThrow('has no GGUF file')
     expect(() => planLoad(spec(), facts({ ...SMOLLM2, vocabularySize: 0 }), HOST)).toThrow('no tokenizer')
+  })
+
+  it('M17: an architecture that the engine does not know, before anything is loaded', () => {
+    expect(() => planLoad(spec(), facts({ ...SMOLLM2, architecture: 'hal9000' }), HOST)).toThrow(
+      'Model "m" is of the architecture "hal9000", which node-llama-cpp 3.21 does not know. Choose another model, or an engine that knows it.',
+    )
   })
 
   it('P1: an unknown option names itself and the nearest known one', () => {

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
 import { formatBytes } from '../../base/bytes.ts'
 import { ModelyardError } from '../../base/errors.ts'
+import { footprintTotal, type Footprint, type MemoryDomain } from '../../host/memory.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { reasoningFormatOf } from '../../templates/answer/reasoning-format.ts'
 import type { EngineCapabilities, HostFacts, LoadPlan, SharedWeights } from '../engine.ts'
 import { NO_CAPABILITIES } from '../engine.ts'
+import { fittingContext } from './fitting-context.ts'
 import { footprintOf, kvBytesPerToken, type LoadShape } from './footprint.ts'
 import { gpuShareOf } from './gpu-layers.ts'
 import { LLAMA_LIMITS } from './llama-limits.ts'
+import { KNOWN_ARCHITECTURES } from './known-architectures.ts'
 import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 
 export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
@@ -79,6 +82,14 @@ function requireGguf({ id }: ModelSpec, facts: ModelFacts): GgufFacts {
       `Model "${id}" has no GGUF file; node-llama-cpp runs nothing else.`,
     )
   }
+  const { architecture } = facts.gguf
+  if (!KNOWN_ARCHITECTURES.has(architecture)) {
+    throw new ModelyardError(
+      'unsupported',
+      `Model "${id}" is of the architecture "${architecture}", which node-llama-cpp 3.21 does not know. Choose another model, or an engine that knows it.`,
+      { details: { architecture } },
+    )
+  }
   if (facts.gguf.vocabularySize === 0) {
     throw new ModelyardError('model_file_invalid', `Model "${id}" has no tokenizer in its file.`)
   }
@@ -100,8 +111,30 @@ function loadShape(
   host: HostFacts,
   options: NodeLlamaCppOptions,
 ): LoadShape {
+  const shapeWith = (contextSize: number): LoadShape => shapeOf(spec, facts, gguf, host, options, contextSize)
+  if (spec.context !== undefined) return shapeWith(spec.context)
+  const most = Math.min(gguf.contextLength, DEFAULT_CONTEXT)
+  const fits = (contextSize: number): boolean => isWithin(footprintOf(gguf, shapeWith(contextSize)), host)
+  return shapeWith(fittingContext(most, fits))
+}
+
+/** Whether a footprint stays within the budget where there is one (M3). */
+function isWithin(footprint: Footprint, { budget = {} }: HostFacts): boolean {
+  return Object.entries(footprint).every(([domain, terms]) => {
+    const limit = budget[domain as MemoryDomain]
+    return terms === undefined || limit === undefined || footprintTotal(terms) <= limit
+  })
+}
+
+function shapeOf(
+  spec: ModelSpec,
+  facts: ModelFacts,
+  gguf: GgufFacts,
+  host: HostFacts,
+  options: NodeLlamaCppOptions,
+  contextSize: number,
+): LoadShape {
   const pooled = facts.purpose !== 'generation'
-  const contextSize = spec.context ?? Math.min(gguf.contextLength, DEFAULT_CONTEXT)
   const onGpu = spec.device.gpu !== false && host.memory['gpu:0'] !== undefined
   const shape: LoadShape = {
     contextSize,
