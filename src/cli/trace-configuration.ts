@@ -3,7 +3,7 @@ import type { YardConfiguration } from '../config/yard-configuration.ts'
 import type { HostReading } from '../host/memory.ts'
 import { domainsOf } from '../pool/policy/budget.ts'
 import type { SimulatedModel } from '../pool/simulation/simulated-model.ts'
-import type { Trace } from '../pool/simulation/simulate.ts'
+import type { Trace } from '../pool/simulation/trace.ts'
 
 /**
  * The same day under another configuration: its limits on the trace's machine, and of its models what changes the policy. What models take

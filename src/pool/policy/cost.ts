@@ -41,7 +41,7 @@ export function reloadTime({ plan }: Instance, model: ModelState | undefined): n
  */
 export function costOf(step: Step, instance: Instance): number {
   const model = step.state.models.get(instance.model)
-  const asked = model === undefined ? 0 : step.rules.askedLately(model.asked, step.at)
+  const asked = step.rules.askedLately(instance.asked, step.at)
   const idle = Math.max(0, step.at - instance.usedAt)
   return (Math.max(NOTICEABLE, reloadTime(instance, model)) * (PRIOR + asked)) / (idle + FRESH)
 }
@@ -49,7 +49,7 @@ export function costOf(step: Step, instance: Instance): number {
 /** R19: why this one goes rather than another. */
 export function costSentence(step: Step, instance: Instance): string {
   const model = step.state.models.get(instance.model)
-  const lately = Math.round(model === undefined ? 0 : step.rules.askedLately(model.asked, step.at))
+  const lately = Math.round(step.rules.askedLately(instance.asked, step.at))
   const times = lately === 1 ? 'once' : `${lately} times`
   const reload = formatDuration(reloadTime(instance, model))
   return `the cheapest to lose that is enough: ${reload} to have it back, asked for ${times} of late`

@@ -133,6 +133,20 @@ describe('fairness without thrash (R9)', () => {
     }
   })
 
+  it('lets those who wait in person keep their model before a background request, for a minute at most (R20)', () => {
+    const world = newWorld({ limits: { swapPatience: 2000 } })
+    world.declare(sized('a', 60, { slots: 2 }))
+    world.declare(sized('b', 60))
+    for (let index = 0; index < 300; index++)
+      world.after(index * 400, () => world.request({ model: 'a', hold: 700, priority: 'interactive' }))
+    world.run(1000)
+    const background = world.request({ model: 'b', hold: 10, priority: 'background' })
+    world.run(50_000)
+    expect(background.outcome).toBe('waiting')
+    world.run(120_000)
+    expect(waitedFor(background)).toBeLessThan(60_000 + 2000 + 700 + 1000)
+  })
+
   it('the same property finds a policy without patience’s end out', () => {
     const world = newWorld({
       decide: (state, event) => decide(state, event, { ...RULES, isOwed: () => false }),

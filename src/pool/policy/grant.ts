@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/durations.ts'
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
+import { askedOnceMore } from './cost.ts'
 import { tokensIn } from './context-worth.ts'
 import type { ParkOrder } from './messages.ts'
 import { chooseBranch } from './branch.ts'
@@ -77,7 +78,9 @@ function occupy(
   }
   // F11: whatever is cached is stale from the first token of the run on.
   const slots = instance.slots.with(index, { chain: [], tokens: 0, usedAt: step.at, lease })
-  setInstance(step, { ...instance, slots, leases: instance.leases + 1, usedAt: step.at, served: true })
+  const asked = askedOnceMore(step, instance.asked)
+  const leases = instance.leases + 1
+  setInstance(step, { ...instance, slots, leases, usedAt: step.at, asked, served: true })
   step.state.leases = step.state.leases + 1
   if (ticket.within === undefined) step.state.runs = step.state.runs + 1
 }

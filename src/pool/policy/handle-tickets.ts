@@ -1,5 +1,4 @@
 import { announceRelease } from './leave.ts'
-import { askedOnceMore } from './cost.ts'
 import { noteSuccess } from './failure.ts'
 import { learnFromRun } from './handle-contexts.ts'
 import { forgetUnwritten } from './park.ts'
@@ -19,12 +18,9 @@ export function ticketArrived(step: Step, event: EventOf<'ticket-arrived'>): voi
     return refuseUnqueued(step, ticket.id, ticket.model, unknownModel(ticket.model, step.state.models.keys()))
   }
   const isFirst = ticketsOf(step.state, ticket.model).length === 0
-  const asked = askedOnceMore(step, model.asked)
-  changeModel(step, ticket.model, {
-    asked,
-    suspended: false,
-    shortSince: isFirst ? undefined : model.shortSince,
-  })
+  if (model.suspended || (isFirst && model.shortSince !== undefined)) {
+    changeModel(step, ticket.model, { suspended: false, shortSince: undefined })
+  }
   // Who may not wait gets what is free now; no load must be started for someone who is then refused.
   const mayWait = (ticket.within !== undefined || !isFull(step, ticket.model)) && !hasNoTime(ticket)
   enqueue(step, mayWait ? ticket : { ...ticket, immediate: true, timeout: undefined })

@@ -32,6 +32,8 @@ export function noteExit(step: Step, instance: Instance): void {
 
 function onItsWay(step: Step, instance: Instance, cause: LeavingCause): Instance {
   const deadline = step.at + UNLOAD_PATIENCE
+  // R7: what is known of the demand outlives the copy.
+  changeModel(step, instance.model, { asked: instance.asked })
   const leaving = { cause, since: step.at, isStuck: false }
   return { ...instance, state: 'unloading', leaving, deadline, coming: undefined }
 }

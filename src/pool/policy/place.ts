@@ -1,4 +1,5 @@
 import { hasFreeSlot } from './affinity.ts'
+import { askedOnceMore } from './cost.ts'
 import { grant } from './grant.ts'
 import { grow, seekLoad } from './seek-load.ts'
 import type { Instance, ModelState, Ticket } from './state.ts'
@@ -39,7 +40,9 @@ function placeLoad(
   if (instance === undefined) return seekLoad(step, turn, model, ticket, copies)
   dequeue(step, ticket.model, ticket.id)
   // Asking for a model is using it: the time until it goes starts anew, as long as the operator wants it to be.
-  setInstance(step, { ...instance, usedAt: step.at, keepAlive: ticket.keepAlive ?? instance.keepAlive })
+  const asked = askedOnceMore(step, instance.asked)
+  const keepAlive = ticket.keepAlive ?? instance.keepAlive
+  setInstance(step, { ...instance, usedAt: step.at, asked, keepAlive })
   command(step, { type: 'answer-load', ticket: ticket.id, model: ticket.model, instance: instance.id })
   return 'served'
 }

@@ -43,6 +43,7 @@ function newInstance(step: Step, model: ModelState, demand: Demand, id: string):
     startedAt: step.at,
     readyAt: undefined,
     usedAt: step.at,
+    asked: model.asked,
     served: false,
     keepAlive: demand.ticket?.keepAlive ?? keepAlive,
     forced: demand.force,

@@ -119,6 +119,12 @@ export interface Coming {
   readonly isWarmingUp: boolean
 }
 
+/** How often something was asked for: a count that has aged until `at`. */
+export interface Asked {
+  readonly count: number
+  readonly at: number
+}
+
 /** One loaded copy of a model. Failed ones are removed, not kept. */
 export interface Instance extends Holder {
   /** `model#number`; numbers are never used twice (F18). */
@@ -138,6 +144,8 @@ export interface Instance extends Holder {
   readonly readyAt: number | undefined
   /** Last grant or release; when it became ready before that (F13). */
   readonly usedAt: number
+  /** How often it was granted, and copies before it (R7). */
+  readonly asked: Asked
   /** Whether a lease was ever granted. */
   readonly served: boolean
   /** Milliseconds idle until unload, as the last request that said so wants it; −1 = never. */
@@ -182,12 +190,6 @@ export interface Queue {
   readonly tickets: readonly Ticket[]
 }
 
-/** How often a model was asked for: a count that has aged until `at`. */
-export interface Asked {
-  readonly count: number
-  readonly at: number
-}
-
 export interface ModelState {
   readonly model: PoolModel
   /** Most ever measured for this plan (R4). */
@@ -206,6 +208,7 @@ export interface ModelState {
   readonly evictions: number
   /** Mean milliseconds from a load's start until it was ready, of those of this plan (R7). */
   readonly loadTime: number | undefined
+  /** How often its copies were granted, as of when the last one went (R7). */
   readonly asked: Asked
   readonly contexts: ModelContexts
   /** Since when the host lacks memory for it while nothing else is on the move (R5). */

@@ -15,6 +15,22 @@ export function requestChain(family: string, conversation: string, turn: number)
   return blocks
 }
 
+/** The same for many requests: blocks are made once. */
+export class ConversationChains {
+  readonly #longest = new Map<string, Fingerprint>()
+
+  request(family: string, conversation: string, turn: number): Fingerprint {
+    const name = `${family}/${conversation}`
+    const length = 2 * turn + 2
+    let chain = this.#longest.get(name)
+    if (chain === undefined || chain.length < length) {
+      chain = requestChain(family, conversation, 2 * turn + 1)
+      this.#longest.set(name, chain)
+    }
+    return chain.length === length ? chain : chain.slice(0, length)
+  }
+}
+
 /** What the slot holds when that request was answered: one block more. */
 export function answeredChain(chain: Fingerprint): Fingerprint {
   const last = chain.at(-1)

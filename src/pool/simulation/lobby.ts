@@ -13,14 +13,18 @@ export class Lobby {
   readonly absurdities: string[] = []
   readonly #machine: Machine
   readonly #around: MachineSurroundings
+  readonly #isForgetful: boolean
+  #count = 0
 
-  constructor(machine: Machine, around: MachineSurroundings) {
+  constructor(machine: Machine, around: MachineSurroundings, isForgetful = false) {
     this.#machine = machine
     this.#around = around
+    this.#isForgetful = isForgetful
   }
 
   request(request: VisitRequest): Visitor {
-    const visitor = newVisitor(`ticket-${this.visitors.size + 1}`, request, this.#around.now())
+    this.#count++
+    const visitor = newVisitor(`ticket-${this.#count}`, request, this.#around.now())
     this.visitors.set(visitor.ticket, visitor)
     this.#around.report({ type: 'ticket-arrived', ticket: ticketOf(visitor) })
     return visitor
@@ -157,6 +161,8 @@ export class Lobby {
     for (const part of visitor.parts) this.abort(part)
     visitor.outcome = outcome
     visitor.endedAt = this.#around.now()
+    // Whoever left may still be meant by a grant that is on its way.
+    if (this.#isForgetful && outcome !== 'aborted') this.visitors.delete(visitor.ticket)
     visitor.request.onEnd?.(visitor)
   }
 }

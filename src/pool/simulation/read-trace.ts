@@ -5,7 +5,7 @@ import { domainsOf } from '../policy/budget.ts'
 import type { Charges } from '../policy/state.ts'
 import { defaultLimits } from './default-limits.ts'
 import type { SimulatedModel } from './simulated-model.ts'
-import type { Trace, TraceRequest } from './simulate.ts'
+import type { Trace, TraceRequest } from './trace.ts'
 import { headerLine, modelLine, requestLine, type HeaderLine, type ModelLine } from './trace-lines.ts'
 
 /** The trace in these lines of JSON; see `trace-lines.ts`. @throws ModelyardError `invalid_request` naming the line */

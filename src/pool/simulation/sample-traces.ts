@@ -2,7 +2,7 @@ import type { Priority } from '../limits.ts'
 import { defaultLimits } from './default-limits.ts'
 import { randomNumbers } from './random.ts'
 import type { SimulatedModel } from './simulated-model.ts'
-import type { Trace, TraceRequest } from './simulate.ts'
+import type { Trace, TraceRequest } from './trace.ts'
 
 const GIB = 1024 ** 3
 const SECOND = 1000

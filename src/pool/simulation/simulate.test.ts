@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { randomNumbers } from './random.ts'
 import { ROOMY, sized } from './scenario.ts'
-import { simulate, type Trace, type TraceRequest } from './simulate.ts'
+import { simulate } from './simulate.ts'
+import type { Trace, TraceRequest } from './trace.ts'
 
 /** A busy hour of ten models in a budget for some of them, eight conversations each. */
 function busyTrace(count: number): Trace {

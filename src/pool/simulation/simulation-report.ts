@@ -40,6 +40,12 @@ export class Meter {
   readonly #limits: PoolLimits
   readonly #peak: Charges = {}
   readonly #loading = new Map<string, number>()
+  /** Waits of those who were served, by model. */
+  readonly #waits = new Map<string, number[]>()
+  readonly #refused: Record<string, number> = {}
+  #duration = 0
+  #kept = 0
+  #asked = 0
   #reloadTime = 0
   #overBudget = 0
 
@@ -74,65 +80,54 @@ export class Meter {
       this.#overBudget++
   }
 
-  report(world: World): SimulationReport {
-    const visitors = [...world.visitors.values()]
-    const served = visitors.filter(({ grantedAt }) => grantedAt !== undefined)
-    const models = modelsOf(world, served)
+  /** To be called with each visitor that has ended. */
+  count({ request, arrivedAt, grantedAt, endedAt, granted, refusedWith }: Visitor): void {
+    this.#duration = Math.max(this.#duration, endedAt ?? 0)
+    if (refusedWith !== undefined)
+      this.#refused[refusedWith.code] = (this.#refused[refusedWith.code] ?? 0) + 1
+    if (grantedAt === undefined) return
+    const waits = this.#waits.get(request.model)
+    if (waits === undefined) this.#waits.set(request.model, [grantedAt - arrivedAt])
+    else waits.push(grantedAt - arrivedAt)
+    this.#kept += granted?.keptPrefix ?? 0
+    this.#asked += request.chain?.length ?? 0
+  }
+
+  report({ events, state }: World): SimulationReport {
+    const models: SimulationReport['models'] = {}
+    for (const [id, { loads, evictions }] of state.models) {
+      const waits = this.#waits.get(id) ?? []
+      models[id] = { served: waits.length, loads, evictions, waits: waitsOf(waits) }
+    }
     const all = Object.values(models)
+    const waits = [...this.#waits.values()].flat()
     return {
-      events: world.events,
-      duration: visitors.reduce((latest, { endedAt }) => Math.max(latest, endedAt ?? 0), 0),
-      served: served.length,
-      refused: refusalsOf(visitors),
-      waits: waitsOf(served),
+      events,
+      duration: this.#duration,
+      served: waits.length,
+      refused: this.#refused,
+      waits: waitsOf(waits),
       loads: all.reduce((sum, { loads }) => sum + loads, 0),
       evictions: all.reduce((sum, { evictions }) => sum + evictions, 0),
       reloadTime: this.#reloadTime,
       overBudget: this.#overBudget,
       models,
       peak: this.#peak,
-      reuse: reuseOf(served),
+      reuse: this.#asked === 0 ? 0 : this.#kept / this.#asked,
     }
   }
 }
 
-function modelsOf(world: World, served: readonly Visitor[]): SimulationReport['models'] {
-  const models: SimulationReport['models'] = {}
-  for (const [id, { loads, evictions }] of world.state.models) {
-    const own = served.filter(({ request }) => request.model === id)
-    models[id] = { served: own.length, loads, evictions, waits: waitsOf(own) }
-  }
-  return models
-}
-
-function refusalsOf(visitors: readonly Visitor[]): Record<string, number> {
-  const refused: Record<string, number> = {}
-  for (const { refusedWith } of visitors) {
-    if (refusedWith !== undefined) refused[refusedWith.code] = (refused[refusedWith.code] ?? 0) + 1
-  }
-  return refused
-}
-
-function waitsOf(served: readonly Visitor[]): WaitReport {
-  const waits = served
-    .map(({ grantedAt, arrivedAt }) => (grantedAt ?? arrivedAt) - arrivedAt)
-    .sort((a, b) => a - b)
-  const at = (part: number): number => waits[Math.min(waits.length - 1, Math.floor(part * waits.length))] ?? 0
-  const total = waits.reduce((sum, wait) => sum + wait, 0)
+function waitsOf(waits: readonly number[]): WaitReport {
+  const sorted = Float64Array.from(waits).sort()
+  const count = sorted.length
+  const at = (part: number): number => sorted[Math.min(count - 1, Math.floor(part * count))] ?? 0
+  const total = sorted.reduce((sum, wait) => sum + wait, 0)
   return {
-    mean: waits.length === 0 ? 0 : total / waits.length,
+    mean: count === 0 ? 0 : total / count,
     median: at(0.5),
     p95: at(0.95),
     p99: at(0.99),
-    longest: waits.at(-1) ?? 0,
+    longest: sorted.at(-1) ?? 0,
   }
-}
-
-function reuseOf(served: readonly Visitor[]): number {
-  let [kept, asked] = [0, 0]
-  for (const { granted, request } of served) {
-    kept += granted?.keptPrefix ?? 0
-    asked += request.chain?.length ?? 0
-  }
-  return asked === 0 ? 0 : kept / asked
 }

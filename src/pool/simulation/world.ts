@@ -17,6 +17,8 @@ export interface WorldOptions {
   host: Charges
   seed?: number
   decide?: (state: PoolState, event: PoolEvent) => Decision
+  /** Visitors are dropped when they have been answered: for days of a million of them. Default false. */
+  isForgetful?: boolean
   /** Called after each decision, when its commands are performed. */
   observe?: (look: Look) => void
 }
@@ -55,7 +57,7 @@ export class World {
       report: (fact) => this.send(fact),
     }
     this.machine = new Machine(options.host, around)
-    this.lobby = new Lobby(this.machine, around)
+    this.lobby = new Lobby(this.machine, around, options.isForgetful)
   }
 
   /** Simulated milliseconds. */

@@ -1,0 +1,32 @@
+import type { PoolLimits, Priority } from '../limits.ts'
+import type { Charges } from '../policy/state.ts'
+import type { SimulatedModel } from './simulated-model.ts'
+
+/** One request of a recorded or made-up day. Milliseconds. */
+export interface TraceRequest {
+  /** When it comes. */
+  at: number
+  model: string
+  /** How long its run takes once it has a slot. */
+  hold: number
+  priority?: Priority
+  /** Name of its conversation; absent = nothing to reuse. */
+  conversation?: string
+  /** Which turn of it, from 0. */
+  turn?: number
+  /** It comes this long after the request of its conversation before it was answered, and not before `at`: an agent waits for its answers. */
+  think?: number
+  /** It leaves when it has waited so long. */
+  timeout?: number
+}
+
+/** What the policy is to be tried on. */
+export interface Trace {
+  limits: PoolLimits
+  /** Bytes the machine has per domain. */
+  host: Charges
+  models: readonly SimulatedModel[]
+  /** In any order; those of one conversation that `think` in the order of its turns. */
+  requests: readonly TraceRequest[]
+  seed?: number
+}
