@@ -7,8 +7,8 @@ import type { ConfigurationInput } from './config/configuration-input.ts'
 import { yardDirectories, type Environment, type YardDirectories } from './config/directories.ts'
 import type { EngineOptionTable } from './config/engine-options.ts'
 import { keysFromEnvironment } from './config/keys-from-environment.ts'
+import { layeredConfiguration } from './config/layered-configuration.ts'
 import { mergeInputs } from './config/merge-inputs.ts'
-import { parseConfiguration } from './config/parse-configuration.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 
 export interface LoadConfigurationOptions {
@@ -35,21 +35,22 @@ export async function loadConfiguration(options: LoadConfigurationOptions): Prom
   const directories = yardDirectories(environment, workingDirectory)
   const path = await findConfigurationFile(options, directories)
   const keys = await keysFromEnvironment(environment, workingDirectory)
-  const overrides = [
-    fromEnvironment(environment),
-    keys === undefined ? {} : { server: { keys } },
-    options.commandLine ?? {},
-  ]
+  const said = {
+    environment: mergeInputs(
+      fromEnvironment(environment),
+      keys === undefined ? {} : { server: { keys } },
+    ) as ConfigurationInput,
+    commandLine: options.commandLine ?? {},
+  }
   if (path === undefined) {
-    const value = mergeInputs({}, ...overrides)
-    return parseConfiguration(value, { directories, directory: workingDirectory, engines })
+    const parsing = { directories, directory: workingDirectory, engines }
+    return layeredConfiguration({ file: {}, ...said, parsing })
   }
   const file = await readConfigurationFile(path)
   if (file.empty && options.reload === true) throw halfWritten(path)
   try {
-    const value = mergeInputs(file.value, ...overrides)
-    const parsed = parseConfiguration(value, { directories, directory: dirname(path), engines })
-    return { file: path, ...parsed }
+    const parsing = { directories, directory: dirname(path), engines }
+    return layeredConfiguration({ file: file.value, ...said, path, parsing })
   } catch (error) {
     throw await fileError(file, problemsOf(error))
   }

@@ -2,6 +2,8 @@ import { toModelyardError } from './base/errors.ts'
 import { configurationDifference, type ConfigurationDifference } from './config/configuration-change.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
+import type { LoadPlan } from './engines/engine.ts'
+import { footprintTotal } from './host/memory.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import type { YardParts } from './yard-parts.ts'
 
@@ -19,15 +21,8 @@ export async function prepareConfigured(parts: YardParts): Promise<void> {
     ({ prepare, minInstances }) => prepare !== 'on-demand' || minInstances > 0,
   )
   const [blocking, others] = [wanted.filter(isBlocking), wanted.filter((spec) => !isBlocking(spec))]
-  for (const spec of others) {
-    bringIn(parts, spec).catch((thrown: unknown) => {
-      const { code, message } = toModelyardError(thrown)
-      parts.bus.emit('warning-raised', {
-        code,
-        message: `The model "${spec.id}" could not be prepared: ${message}`,
-      })
-    })
-  }
+  for (const spec of others) void attempt(parts, spec.id, async () => bringIn(parts, spec))
+  void preload(parts, parts.configuration.preload)
   await Promise.all(blocking.map((spec) => bringIn(parts, spec)))
 }
 
@@ -41,20 +36,57 @@ async function bringIn({ preparer, pool }: YardParts, { id, minInstances }: Mode
   else await pool.load(id)
 }
 
-/** BR-44: unchanged models stay as they are, removed ones go when they are idle, running answers end as they began. */
+/** M14: one after the other in the background, the largest first; what fails is a warning and harms nobody. */
+export async function preload(parts: YardParts, names: readonly string[]): Promise<void> {
+  const sized: { name: string; bytes: number }[] = []
+  for (const name of names) {
+    const bytes = await attempt(parts, name, async () => footprintOf(await parts.preparer.plan(name)))
+    if (bytes !== undefined) sized.push({ name, bytes })
+  }
+  for (const { name } of sized.sort((a, b) => b.bytes - a.bytes)) {
+    await attempt(parts, name, async () => parts.pool.load(parts.registry.resolve(name).id))
+  }
+}
+
+function footprintOf({ footprint }: LoadPlan): number {
+  return Object.values(footprint).reduce(
+    (sum, terms) => sum + (terms === undefined ? 0 : footprintTotal(terms)),
+    0,
+  )
+}
+
+async function attempt<Result>(
+  { bus }: YardParts,
+  model: string,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (thrown) {
+    const { code, message } = toModelyardError(thrown)
+    bus.emit('warning-raised', { code, message: `The model "${model}" could not be prepared: ${message}` })
+    return undefined
+  }
+}
+
+/** BR-44: unchanged models stay as they are, removed ones go when they are idle, running answers end as they began. @throws ModelyardError `config_invalid` before anything has changed */
 export async function reconfigure(parts: YardParts, configuration: YardConfiguration): Promise<void> {
   const difference = configurationDifference(parts.configuration, configuration)
-  if (difference === undefined) return
   // What cannot be is refused before anything has changed.
   const limits = poolLimits(configuration, parts.host())
   parts.configuration = configuration
+  if (difference === undefined) return
+  const before = new Map(parts.registry.list().map((spec) => [spec.id, spec]))
   parts.registry.replace(configuration.models)
   parts.pool.setLimits(limits)
-  for (const id of difference.removed) {
+  await parts.registry.refresh()
+  const after = new Map(parts.registry.list().map((spec) => [spec.id, spec]))
+  for (const id of [...before.keys()].filter((known) => !after.has(known))) {
     parts.preparer.forget(id)
     parts.pool.withdraw(id)
   }
-  await Promise.all(difference.changed.map((id) => renew(parts, id)))
+  const changed = [...after].filter(([id, spec]) => before.has(id) && before.get(id) !== spec)
+  await Promise.all(changed.map(([id]) => renew(parts, id)))
   announce(parts, difference)
 }
 

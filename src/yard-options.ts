@@ -1,6 +1,7 @@
 import type { ConfigurationInput } from './config/configuration-input.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import type { Engine } from './engines/engine.ts'
+import type { MemoryProbe } from './host/memory.ts'
 import type { SlowReaderRule } from './runs/part-buffer.ts'
 
 /** Options of `createYard`: what a configuration file may hold, and what only code can give. Everything may be left out. */
@@ -18,4 +19,6 @@ export interface YardOptions extends ConfigurationInput {
   recordTrace?: string
   /** What happens to a run whose reader is more than `capacity` characters behind. Default: it pauses past 4 million. */
   slowReader?: { capacity?: number; rule?: SlowReaderRule }
+  /** Reads the memory of this machine in another way than ours: for places we do not know, and for tests. */
+  memoryProbe?: MemoryProbe
 }

@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { SystemClock } from './base/clock.ts'
+import { SteadyClock } from './base/steady-clock.ts'
 import { checkYardOptions } from './check-yard-options.ts'
 import { environmentVariable, libraryDirectories } from './config.ts'
 import { defaultSpec } from './config/default-spec.ts'
-import { parseConfiguration } from './config/parse-configuration.ts'
+import { layeredConfiguration } from './config/layered-configuration.ts'
+import type { YardDirectories } from './config/directories.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import { ContextFolder } from './contexts/context-folder.ts'
@@ -32,6 +34,7 @@ import { TraceFile } from './trace-file.ts'
 import { openHome, type OpenedHome } from './yard-home.ts'
 import type { YardOptions } from './yard-options.ts'
 import { adoptContexts } from './yard-contexts.ts'
+import { withStoredSettings } from './stored-settings.ts'
 import type { StateSources } from './yard-state.ts'
 
 /** Characters a reader may lag behind before its run pauses (P16): more than any answer that fits a context of 128k tokens. */
@@ -59,13 +62,13 @@ export interface YardParts extends StateSources {
 /** Constructs everything and wires it; nothing is loaded yet. @throws ModelyardError `config_invalid`, `home_in_use` */
 export async function openParts(options: YardOptions): Promise<YardParts> {
   checkYardOptions(options)
-  const clock = new SystemClock()
+  const clock = new SteadyClock(new SystemClock())
   const wanted = configurationOf(options)
   const bus = new EventBus(() => clock.wallTime())
   const earlyWarnings = keepWarnings(bus)
   const opened = await openHome({ home: options.home, directories: wanted.directories, clock, bus })
   try {
-    const configuration = { ...wanted, directories: opened.directories }
+    const configuration = inDirectories(wanted, opened.directories)
     return await wire(options, configuration, opened, { clock, bus, earlyWarnings })
   } catch (error) {
     opened.claim.release()
@@ -79,15 +82,24 @@ function configurationOf({
   engines = [],
   slowReader,
   recordTrace,
+  memoryProbe: _memoryProbe,
   ...input
 }: YardOptions): YardConfiguration {
   if (configuration !== undefined) return configuration
-  return parseConfiguration(input, {
+  const parsing = {
     directories: libraryDirectories(home === false ? undefined : home),
     directory: process.cwd(),
-    engines: Object.fromEntries(engines.map(({ name }) => [name, 'unchecked'])),
+    engines: Object.fromEntries(engines.map(({ name }) => [name, 'unchecked' as const])),
     what: 'createYard',
-  })
+  }
+  return layeredConfiguration({ file: input, environment: {}, commandLine: {}, parsing })
+}
+
+/** A home of its own changes where things are kept, now and whenever the configuration is put together again. */
+function inDirectories(wanted: YardConfiguration, directories: YardDirectories): YardConfiguration {
+  const { layers } = wanted
+  if (layers === undefined) return { ...wanted, directories }
+  return { ...wanted, directories, layers: { ...layers, parsing: { ...layers.parsing, directories } } }
 }
 
 /** Warnings from before anybody listened, for the first who does. */
@@ -104,41 +116,42 @@ function keepWarnings(bus: EventBus): () => YardEvent[] {
 
 async function wire(
   options: YardOptions,
-  configuration: YardConfiguration,
+  wanted: YardConfiguration,
   opened: OpenedHome,
-  { clock, bus, earlyWarnings }: Pick<YardParts, 'clock' | 'bus' | 'earlyWarnings'>,
+  { clock, bus, earlyWarnings }: Pick<YardParts, 'bus' | 'earlyWarnings'> & { clock: SteadyClock },
 ): Promise<YardParts> {
-  const { directories } = configuration
+  const { directories } = wanted
   const trace = openTrace(options, bus)
+  const warn = (code: string, message: string): void => bus.emit('warning-raised', { code, message })
+  const store = await openStore(directories.database, {
+    clock,
+    onProblem: ({ code, message }) => warn(code, message),
+  })
+  const configuration = withStoredSettings(wanted, store.settings, (message) =>
+    warn('config_invalid', message),
+  )
+  let parts: YardParts | undefined
   const artifacts = new ArtifactStore({
     folder: directories.models,
     clock,
     transfer: configuration.downloads,
   })
-  let recipes: RecipeBook | undefined
+  const recipes = new RecipeBook(store.settings)
   const registry = new ModelRegistry({
     specs: configuration.models,
     artifacts,
-    defaultSpec: (id, source) => defaultSpec(configuration, id, source),
-    otherNames: (name) => recipes?.find(name)?.from,
+    defaultSpec: (id, source) => defaultSpec(parts?.configuration ?? configuration, id, source),
+    otherNames: (name) => recipes.find(name)?.from,
   })
-  const [store] = await Promise.all([
-    openStore(directories.database, {
-      clock,
-      onProblem: ({ code, message }) => bus.emit('warning-raised', { code, message }),
-    }),
-    endLeftovers(directories.workers, { clock }),
-    registry.refresh(),
-  ])
+  await Promise.all([endLeftovers(directories.workers, { clock }), registry.refresh()])
   const stopFollowing = store.follow(bus)
-  recipes = new RecipeBook(store.settings)
   const devices = new DeviceWatch({ clock })
   await devices.start()
   for (const reason of devices.unreadable()) {
     const message = `A GPU is not used, because its memory is unknown: ${reason}.`
     bus.emit('warning-raised', { code: 'gpu_unreadable', message })
   }
-  const probe = new HostMemoryProbe({ devices })
+  const probe = options.memoryProbe ?? new HostMemoryProbe({ devices })
   const host = (): ReturnType<typeof readHostFacts> => readHostFacts(probe)
   const engines = new IsolatedEngines({
     clock,
@@ -169,7 +182,7 @@ async function wire(
     isResident: (model) => pool.isResident(model),
     declare: (model) => pool.declare(model),
   })
-  return {
+  parts = {
     configuration,
     clock,
     bus,
@@ -205,10 +218,12 @@ async function wire(
       await contexts.close()
       stopFollowing()
       store.close()
+      clock.close()
       opened.claim.release()
       if (opened.temporary !== undefined) await rm(opened.temporary, { recursive: true, force: true })
     },
   }
+  return parts
 }
 
 function openTrace({ recordTrace }: YardOptions, bus: EventBus): TraceFile | undefined {

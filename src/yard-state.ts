@@ -16,6 +16,8 @@ export interface YardState extends Omit<PoolStatus, 'models'> {
   url: string | null
   /** Milliseconds since 1970. */
   startedAt: number
+  /** Where history goes; not the disk when that takes nothing. */
+  store: 'ok' | 'not writable' | 'in memory only'
   models: (ModelListing & Partial<Omit<ModelPoolStatus, 'state'>>)[]
 }
 
@@ -28,6 +30,7 @@ export interface StateSources {
   /** Milliseconds since 1970. */
   startedAt: number
   homeDirectory: string | null
+  store: { readonly durable: boolean; readonly writable: boolean }
 }
 
 /** A model as dialects and `list` show it: configuration, what is known of its file, and its state in the pool. */
@@ -57,8 +60,15 @@ export function yardState(sources: StateSources, url: string | null): YardState 
     url,
     startedAt: sources.startedAt,
     ...pool,
+    store: storeState(sources.store),
     models: sources.registry
       .list()
       .map((spec) => ({ ...modelListing(spec, sources, pool), ...pool.models[spec.id] })),
   }
+}
+
+/** BR-25: a disk that takes nothing is no reason not to serve; it is said everywhere. */
+export function storeState({ durable, writable }: StateSources['store']): YardState['store'] {
+  if (!durable) return 'in memory only'
+  return writable ? 'ok' : 'not writable'
 }

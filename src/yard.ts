@@ -23,13 +23,16 @@ import { collectScores, type Scores } from './runs/collect-scores.ts'
 import { collectVectors, type Embeddings } from './runs/collect-vectors.ts'
 import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
-import type { AccessRecord } from './server/server-options.ts'
+import type { AccessRecord, Health } from './server/server-options.ts'
 import type { Task } from './tasks/task.ts'
 import { openParts, type YardParts } from './yard-parts.ts'
 import { YardCollection } from './yard-collection.ts'
 import { YardPool } from './yard-pool.ts'
 import { prepareConfigured, reconfigure } from './yard-models.ts'
 import type { YardOptions } from './yard-options.ts'
+import { withStoredSettings } from './stored-settings.ts'
+import { YardControl } from './yard-control.ts'
+import { examineHealth, yardHealth } from './yard-health.ts'
 import { yardState, type YardState } from './yard-state.ts'
 
 /** Milliseconds that answers under way may take when the yard stops; then they are cut. */
@@ -68,6 +71,7 @@ export class Yard implements YardPort, AsyncDisposable {
   readonly #parts: YardParts
   readonly #pool: YardPool
   readonly #collection: YardCollection
+  readonly #control: YardControl
   #server: Promise<RequestHandler> | undefined
   #stopped: Promise<void> | undefined
   readonly #requestWatchers = new Set<(record: AccessRecord) => void>()
@@ -77,11 +81,17 @@ export class Yard implements YardPort, AsyncDisposable {
     this.#parts = parts
     this.#pool = new YardPool(parts.pool, parts.preparer)
     this.#collection = new YardCollection(parts)
+    this.#control = new YardControl(parts)
   }
 
   /** Which models there are in all detail, and how that is changed: fetched, made of others, removed. */
   get collection(): ModelCollection {
     return this.#collection
+  }
+
+  /** What operators ask and change: settings, pins, runs, reasons, logs. */
+  get control(): YardControl {
+    return this.#control
   }
 
   /** For leases without a task of ours: `await using lease = await yard.pool.acquire({ model })`. */
@@ -154,14 +164,21 @@ export class Yard implements YardPort, AsyncDisposable {
     return this.#collection.find(name)
   }
 
-  async loadModel(model: string, options: { keepAlive?: number; signal?: AbortSignal } = {}): Promise<void> {
+  /** `force` may go beyond the budget, up to the absolute limit. */
+  async loadModel(
+    model: string,
+    options: { keepAlive?: number; signal?: AbortSignal; force?: boolean } = {},
+  ): Promise<void> {
     const { id } = await this.#parts.preparer.prepare(model, options.signal ?? new AbortController().signal)
     await this.#parts.pool.load(id, options)
   }
 
-  async unloadModel(model: string): Promise<void> {
-    const { id } = this.#parts.registry.resolve(model)
-    if (this.#parts.preparer.peek(id) !== undefined) await this.#parts.pool.unload(id)
+  /** A model, or one instance of it (`smollm2#1`). `force` cuts its running answers at once instead of letting them end. */
+  async unloadModel(model: string, options: { force?: boolean } = {}): Promise<void> {
+    const { pool, registry, preparer } = this.#parts
+    if (pool.status().instances.some(({ id }) => id === model)) return await pool.unload(model, options)
+    const { id } = registry.resolve(model)
+    if (preparer.peek(id) !== undefined) await pool.unload(id, options)
   }
 
   /** What loading the model would do now: bytes per domain, whom it would evict and why, the largest context that fits, or why not. */
@@ -219,7 +236,9 @@ export class Yard implements YardPort, AsyncDisposable {
 
   /** Takes over another configuration: unchanged models stay loaded, removed ones go when they are idle, runs end as they began (BR-44). */
   async reconfigure(configuration: YardConfiguration): Promise<void> {
-    await reconfigure(this.#parts, configuration)
+    const { store, bus } = this.#parts
+    const warn = (message: string): void => bus.emit('warning-raised', { code: 'config_invalid', message })
+    await reconfigure(this.#parts, withStoredSettings(configuration, store.settings, warn))
     await this.prepareModels()
   }
 
@@ -255,16 +274,24 @@ export class Yard implements YardPort, AsyncDisposable {
     const { keys, cors, allowedHosts, bodyLimit, log } = configuration.server
     return createRequestHandler({
       port: this,
+      control: this.#control,
       events: bus,
       clock,
       stateOf: () => this.state(),
-      health: () => ({ ready: this.#stopped === undefined }),
+      health: () => this.#health(yardHealth(this.#parts)),
+      examine: async () => this.#health(await examineHealth(this.#parts)),
       keys,
       ...(cors.origins === undefined ? {} : { cors: { origins: cors.origins } }),
       allowedHosts,
       limits: { bodyBytes: bodyLimit },
       ...(log && { log: (record) => this.#tellRequest(record) }),
     })
+  }
+
+  #health(health: Health): Health {
+    return this.#stopped === undefined
+      ? health
+      : { ...health, ready: false, reason: 'The server is stopping.' }
   }
 
   #tellRequest(record: AccessRecord): void {

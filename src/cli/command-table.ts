@@ -1,6 +1,13 @@
 import { Option, type Command } from 'commander'
 import type { CommandContext, CommandResult } from './command-context.ts'
-import { parseMaxTokens, parsePort, parseSeed, parseTemperature, parseTopP } from './option-values.ts'
+import {
+  parseLines,
+  parseMaxTokens,
+  parsePort,
+  parseSeed,
+  parseTemperature,
+  parseTopP,
+} from './option-values.ts'
 
 type Perform = (result: CommandResult) => Promise<void>
 
@@ -12,6 +19,8 @@ export function addCommands(root: Command, context: CommandContext, perform: Per
   addMemory(root, context, perform)
   addContexts(root, context, perform)
   addSimulation(root, context, perform)
+  addSettings(root, context, perform)
+  addReasons(root, context, perform)
   addMachine(root, context, perform)
 }
 
@@ -204,6 +213,102 @@ function addSimulation(root: Command, context: CommandContext, perform: Perform)
     .action((trace, options) =>
       perform(import('./commands/simulate.ts').then(({ simulate }) => simulate(context, trace, options))),
     )
+}
+
+function addSettings(root: Command, context: CommandContext, perform: Perform): void {
+  const settings = withJson(root.command('settings'))
+    .description('show or change what can change while the server runs, with where each value comes from')
+    .addHelpText(
+      'after',
+      examples(
+        'settings',
+        'settings set memory.budget 6GiB',
+        'settings set preload smollm2 minilm',
+        'settings set models.smollm2.keepAlive 1h',
+        'settings reset memory.budget',
+      ),
+    )
+    .action((options) =>
+      perform(
+        import('./commands/settings.ts').then(({ showSettings }) =>
+          showSettings(context, undefined, options),
+        ),
+      ),
+    )
+  withJson(settings.command('get'))
+    .argument('<KEY>', 'for example memory.budget')
+    .description('show one setting')
+    .action((key, _options, command: Command) =>
+      perform(
+        import('./commands/settings.ts').then(({ showSettings }) =>
+          showSettings(context, key, command.optsWithGlobals()),
+        ),
+      ),
+    )
+  withJson(settings.command('set'))
+    .argument('<KEY>', 'for example memory.budget, or models.ID.OPTION')
+    .argument('<VALUE...>', 'as in the configuration file; several values are a list')
+    .description('change one setting; it counts at once and is kept')
+    .action((key, values, _options, command: Command) =>
+      perform(
+        import('./commands/settings.ts').then(({ setSetting }) =>
+          setSetting(context, key, values, command.optsWithGlobals()),
+        ),
+      ),
+    )
+  withJson(settings.command('reset'))
+    .argument('<KEY>', 'for example memory.budget')
+    .description('go back to what holds without it')
+    .action((key, _options, command: Command) =>
+      perform(
+        import('./commands/settings.ts').then(({ resetSetting }) =>
+          resetSetting(context, key, command.optsWithGlobals()),
+        ),
+      ),
+    )
+  withJson(root.command('pin'))
+    .argument('<MODEL>', 'id or alias')
+    .description('keep a model in memory once it is there')
+    .option('--soft', 'evict it only when nothing else can be')
+    .addHelpText('after', examples('pin smollm2', 'pin smollm2 --soft'))
+    .action((model, options) =>
+      perform(
+        import('./commands/settings.ts').then(({ pin }) =>
+          pin(context, model, options.soft === true ? 'soft' : true, options),
+        ),
+      ),
+    )
+  withJson(root.command('unpin'))
+    .argument('<MODEL>', 'id or alias')
+    .description('let a model be evicted again')
+    .addHelpText('after', examples('unpin smollm2'))
+    .action((model, options) =>
+      perform(import('./commands/settings.ts').then(({ pin }) => pin(context, model, false, options))),
+    )
+}
+
+function addReasons(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(root.command('why'))
+    .argument('<NAME>', 'a request (req_…), a run (run_…) or a model')
+    .description('say what it waited for, why it is where it is, and who had to go for it')
+    .addHelpText('after', examples('why smollm2', 'why req_0123456789abcdef01234567'))
+    .action((name, options) =>
+      perform(import('./commands/why.ts').then(({ why }) => why(context, name, options))),
+    )
+  root
+    .command('logs')
+    .argument('<NAME>', 'a model, or one of its instances (smollm2#1)')
+    .description("show what a model's worker wrote")
+    .option('-n, --lines <NUMBER>', 'last lines (default: 100)', parseLines)
+    .option('-f, --follow', 'go on with what comes')
+    .addHelpText('after', examples('logs smollm2', 'logs smollm2#2 --follow'))
+    .action((name, options) =>
+      perform(import('./commands/logs.ts').then(({ logs }) => logs(context, name, options))),
+    )
+  withJson(root.command('events'))
+    .description('show everything that happens in the running server, with its reasons')
+    .addHelpText('after', examples('events', 'events --json'))
+    .action((options) => perform(import('./commands/logs.ts').then(({ events }) => events(context, options))))
 }
 
 function addMachine(root: Command, context: CommandContext, perform: Perform): void {

@@ -3,7 +3,7 @@ import { ModelyardError, type ErrorCode } from '../base/errors.ts'
 import { isErrorCode } from './exit-codes.ts'
 
 export interface LocalRequest {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
   headers?: Record<string, string>

@@ -5,9 +5,11 @@ import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import { contentText } from '../tasks/message.ts'
+import type { YardEvent } from '../events/event-map.ts'
+import type { Explanation, SettingStatus } from '../server/control-port.ts'
 import { openLocal, readJson, type LocalRequest } from './http-json.ts'
 import type { YardState } from '../yard-state.ts'
-import type { Answer, Question, YardClient } from './yard-client.ts'
+import type { Answer, LogWishes, Question, YardClient } from './yard-client.ts'
 
 /** A model as `/v1/models/{id}` shows it. */
 interface WireModel extends Omit<ModelListing, 'contextLength'> {
@@ -62,6 +64,46 @@ export class HttpYardClient implements YardClient {
     return (await this.#json<{ removed: number }>('/api/yard/contexts/remove', { body: request })).removed
   }
 
+  async settings(): Promise<SettingStatus[]> {
+    return (await this.#json<{ settings: SettingStatus[] }>('/api/yard/settings')).settings
+  }
+
+  async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<SettingStatus[]> {
+    const options = { method: 'PATCH', body: changes } as const
+    return (await this.#json<{ settings: SettingStatus[] }>('/api/yard/settings', options)).settings
+  }
+
+  async pin(model: string, pinned: boolean | 'soft'): Promise<void> {
+    await this.#json('/api/yard/pin', { body: { model, pinned } })
+  }
+
+  async why(name: string): Promise<Explanation> {
+    return await this.#json(`/api/yard/why/${encodeURIComponent(name)}`)
+  }
+
+  async *logs(name: string, { lines, follow, signal }: LogWishes): AsyncGenerator<string> {
+    const query = new URLSearchParams({ instance: name, lines: String(lines), follow: String(follow) })
+    const response = await this.#open(`/api/yard/logs?${query.toString()}`, { signal })
+    response.setEncoding('utf8')
+    yield* untilAborted(response, signal)
+  }
+
+  async *events(signal: AbortSignal): AsyncGenerator<YardEvent> {
+    const { createParser } = await import('eventsource-parser')
+    const ready: YardEvent[] = []
+    const parser = createParser({
+      onEvent: ({ event, data }) => {
+        if (event !== 'events-skipped') ready.push(JSON.parse(data) as YardEvent)
+      },
+    })
+    const response = await this.#open('/api/yard/events', { signal })
+    response.setEncoding('utf8')
+    for await (const chunk of untilAborted(response, signal)) {
+      parser.feed(chunk)
+      yield* ready.splice(0)
+    }
+  }
+
   async *ask(question: Question): Answer {
     const { readAnswer } = await import('./http-answer.ts')
     const response = await this.#open('/v1/chat/completions', {
@@ -94,6 +136,15 @@ export class HttpYardClient implements YardClient {
       this.#headers = { authorization: `Bearer ${key}` }
       return await send()
     }
+  }
+}
+
+/** Whoever ends it has seen enough: that is no error. */
+async function* untilAborted(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<string> {
+  try {
+    for await (const chunk of response) yield chunk as string
+  } catch (error) {
+    if (!signal.aborted) throw error
   }
 }
 

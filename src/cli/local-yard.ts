@@ -1,3 +1,6 @@
+import { ModelyardError } from '../base/errors.ts'
+import type { YardEvent } from '../events/event-map.ts'
+import type { SettingStatus } from '../server/control-port.ts'
 import { createYard, type Yard } from '../yard.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
@@ -77,6 +80,30 @@ class LocalYardClient implements YardClient {
     return this.#yard.removeContexts(request)
   }
 
+  async settings(): Promise<SettingStatus[]> {
+    return this.#yard.control.settings.list()
+  }
+
+  async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<SettingStatus[]> {
+    return await this.#yard.control.settings.change(changes)
+  }
+
+  async pin(model: string, pinned: boolean | 'soft'): Promise<void> {
+    await this.#yard.control.pin(this.#id(model), pinned)
+  }
+
+  async why(name: string): ReturnType<YardClient['why']> {
+    return await this.#yard.control.why(this.#id(name))
+  }
+
+  logs(): AsyncIterable<string> {
+    throw noServer('no worker whose log could be read')
+  }
+
+  events(): AsyncIterable<YardEvent> {
+    throw noServer('nothing that could happen')
+  }
+
   async *ask(question: Question): Answer {
     const { info, parts } = this.#yard.startRun({
       model: this.#id(question.model),
@@ -106,6 +133,13 @@ class LocalYardClient implements YardClient {
   #id(name: string): string {
     return this.#idOf.get(name) ?? name
   }
+}
+
+function noServer(what: string): ModelyardError {
+  return new ModelyardError(
+    'invalid_request',
+    `No server runs for this home, so there is ${what}. Start one: modelyard serve`,
+  )
 }
 
 function taskOf({ messages, sampling, maxTokens }: Question): ChatTask {

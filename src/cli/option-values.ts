@@ -30,6 +30,10 @@ export function parseMaxTokens(text: string): number {
   return integerIn(text, 0, Number.MAX_SAFE_INTEGER, 'a whole number from 0 up')
 }
 
+export function parseLines(text: string): number {
+  return integerIn(text, 0, 10_000, 'a whole number from 0 to 10000')
+}
+
 export function parseSeed(text: string): number {
   return integerIn(text, 0, 0xffff_ffff, 'a whole number from 0 to 4294967295')
 }

@@ -3,7 +3,9 @@ import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { ContextsRequest } from '../dialects/yard-port.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
+import type { YardEvent } from '../events/event-map.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
+import type { Explanation, SettingStatus } from '../server/control-port.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Part } from '../tasks/part.ts'
 import { yardDirectories } from '../config/directories.ts'
@@ -68,6 +70,7 @@ export class FakeYard implements YardClient {
       home: null,
       url: null,
       startedAt: 0,
+      store: 'ok',
       models: [],
       instances: [],
       queue: [],
@@ -130,6 +133,47 @@ export class FakeYard implements YardClient {
   unload(model: string): Promise<void> {
     this.calls.push(`unload ${model}`)
     return Promise.resolve()
+  }
+
+  settingList: SettingStatus[] = []
+
+  settings(): Promise<SettingStatus[]> {
+    return Promise.resolve(this.settingList)
+  }
+
+  changeSettings(changes: Readonly<Record<string, unknown>>): Promise<SettingStatus[]> {
+    this.calls.push(`change ${JSON.stringify(changes)}`)
+    return Promise.resolve(this.settingList)
+  }
+
+  pin(model: string, pinned: boolean | 'soft'): Promise<void> {
+    this.calls.push(`pin ${model} ${pinned}`)
+    return Promise.resolve()
+  }
+
+  explanation: Partial<Explanation> = {}
+
+  async why(name: string): Promise<Explanation> {
+    const model = {
+      subject: 'model' as const,
+      id: name,
+      model: name,
+      reasons: ['It is unloaded.'],
+      events: [],
+    }
+    return { ...model, ...this.explanation }
+  }
+
+  logLines: string[] = []
+
+  async *logs(): AsyncGenerator<string> {
+    yield* this.logLines
+  }
+
+  happened: YardEvent[] = []
+
+  async *events(): AsyncGenerator<YardEvent> {
+    yield* this.happened
   }
 
   async *ask(question: Question): ReturnType<YardClient['ask']> {

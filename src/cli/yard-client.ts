@@ -1,6 +1,8 @@
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
+import type { YardEvent } from '../events/event-map.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
+import type { Explanation, SettingStatus } from '../server/control-port.ts'
 import type { Message } from '../tasks/message.ts'
 import type { FinishReason, Part } from '../tasks/part.ts'
 import type { Sampling } from '../tasks/sampling.ts'
@@ -31,6 +33,13 @@ export interface AnswerSummary {
 
 export type Answer = AsyncGenerator<Part, AnswerSummary, void>
 
+export interface LogWishes {
+  /** Last lines. */
+  lines: number
+  follow: boolean
+  signal: AbortSignal
+}
+
 /** What commands want of a yard, wherever it runs (C0): in this process, or in a server of the same home. */
 export interface YardClient extends AsyncDisposable {
   /** The server that is spoken to; undefined when the yard runs in this process. */
@@ -45,6 +54,16 @@ export interface YardClient extends AsyncDisposable {
   contexts(): Promise<ContextListing[]>
   /** @returns how many went */
   removeContexts(request: ContextsRequest): Promise<number>
+  settings(): Promise<SettingStatus[]>
+  /** All or none; null takes a change back. @returns all settings as they are then */
+  changeSettings(changes: Readonly<Record<string, unknown>>): Promise<SettingStatus[]>
+  pin(model: string, pinned: boolean | 'soft'): Promise<void>
+  /** Of a run, a request or a model. @throws ModelyardError `not_found`, `model_not_found` */
+  why(name: string): Promise<Explanation>
+  /** A worker's output in pieces, without an end when it is followed. Only of a server. */
+  logs(instanceOrModel: string, options: LogWishes): AsyncIterable<string>
+  /** Everything that happens from now on. Only of a server. */
+  events(signal: AbortSignal): AsyncIterable<YardEvent>
   /** Parts as they come; a stream that ends without its summary throws (R12). */
   ask(question: Question): Answer
 }

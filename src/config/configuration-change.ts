@@ -21,7 +21,7 @@ export function configurationDifference(
   before: YardConfiguration,
   after: YardConfiguration,
 ): ConfigurationDifference | undefined {
-  if (isDeepStrictEqual(before, after)) return undefined
+  if (isDeepStrictEqual(meaning(before), meaning(after))) return undefined
   const old = new Map(before.models.map((model) => [model.id, model]))
   const now = new Map(after.models.map((model) => [model.id, model]))
   const changed = after.models.filter(({ id }) => old.has(id) && !isDeepStrictEqual(old.get(id), now.get(id)))
@@ -33,8 +33,15 @@ export function configurationDifference(
   }
 }
 
+/** What a configuration says, whatever it was put together from. */
+function meaning(configuration: YardConfiguration): YardConfiguration {
+  const { layers: _layers, ...rest } = configuration
+  return rest
+}
+
 function changedSettings(before: YardConfiguration, after: YardConfiguration): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)] as (keyof YardConfiguration)[])
   names.delete('models')
+  names.delete('layers')
   return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))
 }

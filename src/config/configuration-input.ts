@@ -54,6 +54,10 @@ export interface ConfigurationInput {
     /** Most bytes on disk for all models together. Default: 10 % of the free space, at most 20 GiB. */
     budget?: Size
   }
+  /** Tokens per slot of models that do not say. Default: what each was trained for, at most 8,192. */
+  context?: number
+  /** Ids or aliases of models to load at the start: in the background, the largest first; a failure is a warning. */
+  preload?: string | string[]
   directories?: {
     /** Where downloaded models are kept. */
     models?: string
@@ -146,6 +150,8 @@ export interface ModelOptions {
   /** False: its contexts are never written to disk. Default true. */
   parking?: boolean
   aliases?: string | string[]
+  /** False: hidden, as if it were not here. Default true. */
+  enabled?: boolean
   /** Used where a request leaves a value out. */
   defaults?: {
     temperature?: number

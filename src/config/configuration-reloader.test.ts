@@ -108,7 +108,7 @@ describe('ConfigurationReloader', () => {
     await save({ keepAlive: 60 })
     expect(changes).toHaveLength(1)
     await save({ drain: { timeout: 61 } })
-    expect(changes[1]).toMatchObject({ type: 'reloaded', difference: { settings: ['drain'] } })
+    expect(changes[1]).toMatchObject({ type: 'reloaded', difference: { settings: ['drain', 'keepAlive'] } })
   })
 
   it('reads again when the file was saved during a read', async () => {

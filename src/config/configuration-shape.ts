@@ -23,6 +23,8 @@ export interface WrittenConfiguration {
   drain?: { timeout?: number }
   keepAlive?: number
   contexts?: { parking?: boolean | 'always'; budget?: number }
+  context?: number
+  preload?: string[]
   directories?: { models?: string; contexts?: string }
   downloads?: { endpoint?: string; token?: string; proxy?: string }
   server?: {
@@ -155,6 +157,14 @@ export function configurationShape(engines: EngineOptionTable): Shape<WrittenCon
       ),
       budget: described(size(), 'Disk for all of them; 10 % of the free space, at most 20 GiB, by default.'),
     }),
+    context: described(
+      number({ min: 1, max: 2 ** 31 - 1, whole: true }),
+      'Tokens per slot, for models that do not say; at most 8,192 by default.',
+    ),
+    preload: described(
+      oneOrMore(text({ pattern: /\S/, wants: 'the name of a model' })),
+      'Models loaded at the start, in the background, the largest first.',
+    ),
     directories: object({
       models: described(filePath(), 'Where downloaded models are kept.'),
       contexts: described(filePath(), 'Where contexts are parked.'),

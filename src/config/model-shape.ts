@@ -30,6 +30,7 @@ export interface ModelValues {
   device?: { gpu?: boolean | string; gpuLayers?: number; threads?: number | 'auto'; memoryLock?: boolean }
   parking?: boolean
   aliases?: string[]
+  enabled?: boolean
   defaults?: ModelDefaults
   system?: string
 }
@@ -84,6 +85,7 @@ export const modelFields: Record<keyof ModelOptions, Shape<unknown>> = {
   device,
   parking: described(flag(), 'Its contexts may be written to disk.', true),
   aliases: described(oneOrMore(text(MODEL_ID)), 'Other names of the model.'),
+  enabled: described(flag(), 'False: hidden, as if it were not here.', true),
   defaults: described(object(defaults), 'Used where a request leaves a value out.'),
   system: described(text(), 'System text where a request has none; "" suppresses the template’s own.'),
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { number } from '../base/scalar-shapes.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { yardDirectories } from './directories.ts'
-import { parseConfiguration, type ParseOptions } from './parse-configuration.ts'
+import { parseConfiguration } from './parse-configuration.ts'
+import type { ParseOptions } from './parse-options.ts'
 import type { YardConfiguration } from './yard-configuration.ts'
 
 const directories = yardDirectories({ MODELYARD_HOME: '/yard' }, '/')
@@ -49,6 +50,8 @@ describe('parseConfiguration', () => {
         log: false,
       },
       models: [],
+      keepAlive: 300_000,
+      preload: [],
     })
     expect(parse(undefined)).toEqual(parse({}))
     expect(parse(null)).toEqual(parse({}))

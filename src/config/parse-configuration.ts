@@ -2,20 +2,11 @@ import { report, shapeError, type ReadContext } from '../base/shape.ts'
 import type { MemoryDomain } from '../host/memory.ts'
 import { configurationShape, type WrittenConfiguration } from './configuration-shape.ts'
 import type { YardDirectories } from './directories.ts'
-import { BUILT_IN_ENGINES, type EngineOptionTable } from './engine-options.ts'
+import { BUILT_IN_ENGINES } from './engine-options.ts'
 import { isSurelyBelow, shareText } from './memory-share.ts'
 import { modelSpecs } from './parse-models.ts'
+import type { ParseOptions } from './parse-options.ts'
 import type { ContextSettings, ServerSettings, YardConfiguration } from './yard-configuration.ts'
-
-export interface ParseOptions {
-  directories: YardDirectories
-  /** Folder that relative paths start at: the file's own, or the working directory. */
-  directory: string
-  /** Engines besides the built-in ones, by name. */
-  engines?: EngineOptionTable
-  /** Words for the source in errors. Default `configuration`. */
-  what?: string
-}
 
 const MINUTE = 60_000
 const MIB = 1024 ** 2
@@ -30,7 +21,11 @@ export function parseConfiguration(input: unknown, options: ParseOptions): YardC
   const context: ReadContext = { directory, problems: [] }
   const shape = configurationShape({ ...BUILT_IN_ENGINES, ...engines })
   const written = shape.read(input ?? {}, [], context) ?? {}
-  const models = modelSpecs(written.models ?? {}, written.keepAlive ?? 5 * MINUTE, context)
+  const models = modelSpecs(
+    written.models ?? {},
+    { keepAlive: written.keepAlive ?? 5 * MINUTE, context: written.context },
+    context,
+  )
   checkLimits(written.memory ?? {}, context)
   if (context.problems.length > 0) throw shapeError(what, context.problems)
   return complete(written, models, directories)
@@ -90,6 +85,9 @@ function complete(
     downloads,
     server: serverSettings(server),
     models,
+    keepAlive: rest.keepAlive ?? 5 * MINUTE,
+    ...(rest.context !== undefined && { context: rest.context }),
+    preload: rest.preload ?? [],
   }
 }
 

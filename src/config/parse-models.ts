@@ -11,13 +11,19 @@ const DEFAULT_SLOTS = 4
 /** Engines without native code or weights: a process of their own protects nobody. */
 const LIGHT_ENGINES: ReadonlySet<string> = new Set(['scripted', 'upstream'])
 
+/** What holds for models that do not say. */
+interface CommonOptions {
+  keepAlive: number
+  context: number | undefined
+}
+
 /** The specs of all models, in order, with what concerns several options or models checked. */
 export function modelSpecs(
   models: Record<string, WrittenModel>,
-  keepAlive: number,
+  common: CommonOptions,
   context: ReadContext,
 ): ModelSpec[] {
-  const specs = Object.entries(models).map(([id, written]) => modelSpec(id, written, keepAlive, context))
+  const specs = Object.entries(models).map(([id, written]) => modelSpec(id, written, common, context))
   checkNames(specs, context)
   return specs
 }
@@ -25,7 +31,7 @@ export function modelSpecs(
 function modelSpec(
   id: string,
   { values, engineOptions }: WrittenModel,
-  keepAlive: number,
+  common: CommonOptions,
   context: ReadContext,
 ): ModelSpec {
   checkValues(id, values, context)
@@ -36,10 +42,12 @@ function modelSpec(
     ...(source !== undefined && { source }),
     ...(engine !== undefined && { engine }),
     ...(tokens !== undefined && { context: tokens }),
+    ...(common.context !== undefined && { defaultContext: common.context }),
+    ...(values.enabled === false && { enabled: false }),
     slots: values.slots ?? DEFAULT_SLOTS,
     minInstances,
     maxInstances: values.maxInstances ?? Math.max(1, minInstances),
-    keepAlive: values.keepAlive ?? keepAlive,
+    keepAlive: values.keepAlive ?? common.keepAlive,
     pinned: values.pinned ?? false,
     prepare: values.prepare ?? 'on-demand',
     isolation: values.isolation ?? (LIGHT_ENGINES.has(engine ?? '') ? 'none' : 'worker'),

@@ -1,5 +1,6 @@
 import type { MemoryDomain } from '../host/memory.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
+import type { ConfigurationLayers } from './configuration-layers.ts'
 import type { YardDirectories } from './directories.ts'
 
 /** Bytes, or percent of what a domain has in all. */
@@ -25,6 +26,14 @@ export interface YardConfiguration {
   server: ServerSettings
   /** In the order of the file. */
   models: ModelSpec[]
+  /** Milliseconds idle until unload, of models that do not say; −1 = never. */
+  keepAlive: number
+  /** Tokens per slot of models that do not say; absent = what they were trained for, at most 8,192. */
+  context?: number
+  /** Ids or aliases of models to load at the start. */
+  preload: string[]
+  /** What it was put together from; absent in configurations that were made by hand. */
+  layers?: ConfigurationLayers
 }
 
 export interface MemorySettings {

@@ -107,8 +107,12 @@ export interface YardPort {
   waitOf?(ticket: string): { place: number; reason: string } | undefined
   countTokens(model: string, task: Task, signal?: AbortSignal): Promise<number>
   /** A load without a run. */
-  loadModel(model: string, options?: { keepAlive?: number; signal?: AbortSignal }): Promise<void>
-  unloadModel(model: string): Promise<void>
+  loadModel(
+    model: string,
+    options?: { keepAlive?: number; signal?: AbortSignal; force?: boolean },
+  ): Promise<void>
+  /** `force` cuts running answers at once. */
+  unloadModel(model: string, options?: { force?: boolean }): Promise<void>
   /** Contexts on disk; absent in ports that park none. */
   listContexts?(): ContextListing[]
   /** @returns how many went */

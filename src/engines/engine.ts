@@ -127,6 +127,8 @@ export interface LoadedModel {
   readonly plan: LoadPlan
   /** Operating-system process that holds it; absent when in-process. */
   readonly pid?: number
+  /** File that keeps what its process prints; absent when in-process, or when it cannot be kept. */
+  readonly logPath?: string | undefined
   /**
    * Runs a task on a slot; the caller holds that slot alone. Throws before the first part for everything that is wrong with the task.
    * An aborted signal ends it within 250 ms, in prefill too, by throwing the signal's reason; the slot is usable at once.

@@ -50,6 +50,7 @@ export interface YardEvents {
   }
   'download-finished': { source: string; path: string; bytes: number }
   'config-reloaded': { changed: string[]; added: string[]; removed: string[] }
+  'settings-changed': { keys: string[] }
   'config-rejected': { file: string; message: string }
   'warning-raised': { code: string; message: string }
 }

@@ -78,6 +78,11 @@ export class SupervisedChild {
     return this.#child.pid
   }
 
+  /** Where its output is kept, if anywhere. */
+  get logPath(): string | undefined {
+    return this.#log?.path
+  }
+
   get logTail(): string[] {
     return this.#tail.lines()
   }

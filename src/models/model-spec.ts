@@ -8,6 +8,8 @@ export interface ModelSpec {
   engine?: string
   /** Tokens per slot; absent = what the model was trained for, at most 8,192 (`engines` cap it further). */
   context?: number
+  /** Used where `context` is absent, as far as the model was trained for so many. */
+  defaultContext?: number
   slots: number
   minInstances: number
   maxInstances: number
@@ -20,6 +22,8 @@ export interface ModelSpec {
   /** False: its contexts are never written to disk (R16). */
   parking?: boolean
   aliases: string[]
+  /** False: as if it were not here (M17). */
+  enabled?: boolean
   /** Used where a request leaves a value out. */
   defaults: ModelDefaults
   /** A text used when the request has no system message; `""` suppresses the template's own default text; absent = the template decides. */

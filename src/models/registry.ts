@@ -88,6 +88,7 @@ export class ModelRegistry {
   resolve(name: string): ModelSpec {
     const spec = this.#own(name) ?? this.#own(this.#otherNames(name) ?? '')
     if (spec === undefined) throw this.#unknown(name)
+    if (spec.enabled === false) throw disabled(name, spec.id)
     return spec
   }
 
@@ -112,9 +113,9 @@ export class ModelRegistry {
     )
   }
 
-  /** Configured models first, in their order. */
+  /** Configured models first, in their order; without those that are switched off (M17). */
   list(): ModelSpec[] {
-    return [...this.#configured.values(), ...this.#found.values()]
+    return [...this.#configured.values(), ...this.#found.values()].filter(({ enabled }) => enabled !== false)
   }
 
   /** Why a model that was found cannot be used, as far as that shows without reading its file; undefined = nothing is known. */
@@ -219,6 +220,11 @@ export class ModelRegistry {
       details: { model: name, nearest },
     })
   }
+}
+
+function disabled(name: string, id: string): ModelyardError {
+  const message = `The model "${id}" is switched off here (enabled: false). Switch it on: modelyard settings reset models.${id}.enabled`
+  return new ModelyardError('model_not_found', message, { details: { model: name, nearest: [] } })
 }
 
 const HUB_HOST = /^(hf\.co|huggingface\.co)\//i

@@ -107,8 +107,14 @@ export class PoolDriver {
     }
   }
 
-  pidOf(instance: string): number | undefined {
-    return this.#live.get(instance)?.loaded?.pid
+  /** The living model of an instance, once it is loaded. */
+  loadedOf(instance: string): LoadedModel | undefined {
+    return this.#live.get(instance)?.loaded
+  }
+
+  /** Milliseconds by which the policy's own alarm is late; 0 = all is well, or nothing is due. */
+  get alarmDelay(): number {
+    return Math.max(0, this.now() - this.#state.alarm)
   }
 
   /** Nothing more will happen by itself. */

@@ -1,5 +1,6 @@
 import { ModelyardError } from '../base/errors.ts'
 import { listContexts, type ContextListing } from './context-listing.ts'
+import type { LoadedModel } from '../engines/engine.ts'
 import { forecastOf, type LoadForecast } from './forecast.ts'
 import type { AcquireRequest, Lease } from './lease.ts'
 import type { PoolLimits } from './limits.ts'
@@ -141,8 +142,27 @@ export class Pool implements AsyncDisposable {
     this.#driver.dispatch({ type: 'limits-changed', limits })
   }
 
+  /** The living model of an instance, once it is loaded. */
+  loadedOf(instance: string): LoadedModel | undefined {
+    return this.#driver.loadedOf(instance)
+  }
+
+  /** Milliseconds by which the next look at those who wait is late: a scheduler that stands still shows here. */
+  get schedulerDelay(): number {
+    return this.#driver.alarmDelay
+  }
+
+  /** What holds now. */
+  get limits(): PoolLimits {
+    return this.#driver.state.limits
+  }
+
   status(): PoolStatus {
-    return statusOf(this.#driver.state, this.#driver.now(), (instance) => this.#driver.pidOf(instance))
+    return statusOf(
+      this.#driver.state,
+      this.#driver.now(),
+      (instance) => this.#driver.loadedOf(instance)?.pid,
+    )
   }
 
   /** What loading the model would do now. @throws ModelyardError `model_not_found` */

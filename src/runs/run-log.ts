@@ -16,6 +16,24 @@ export interface RunRecord {
   completionTokens: number
   /** A finish reason, or the code of the error that ended it. */
   outcome: string
+  /** `req_…` of the HTTP request it was for. */
+  request: string | null
+  /** Why this slot, or what it waited for when it never had one (R19). */
+  placement: string | null
+  /** The sentence of the error that ended it, with its numbers. */
+  error: string | null
+}
+
+/** Which runs are wanted; what is absent does not matter. */
+export interface RunQuery {
+  model?: string
+  kind?: string
+  outcome?: string
+  /** Milliseconds since 1970, of their start. */
+  since?: number
+  until?: number
+  /** Most rows. */
+  limit: number
 }
 
 /** Where runs are written. Must not throw and must not block: a log that fails loses rows, never answers. */

@@ -70,6 +70,7 @@ class RunningTask {
     const release = this.#listen()
     let outcome = 'aborted'
     let result: Result | undefined
+    let failure: ModelyardError | undefined
     try {
       const prepared = await this.#surroundings.prepare(this.#request.model, this.#controller.signal)
       this.#info.model = prepared.id
@@ -78,12 +79,12 @@ class RunningTask {
       outcome = result.finishReason
       return result
     } catch (thrown) {
-      const error = toModelyardError(thrown)
-      outcome = error.code
-      throw error
+      failure = toModelyardError(thrown)
+      outcome = failure.code
+      throw failure
     } finally {
       release()
-      this.#account(outcome, result)
+      this.#account(outcome, result, failure)
     }
   }
 
@@ -235,7 +236,7 @@ class RunningTask {
     this.#info.cachedTokens = part.cachedTokens
   }
 
-  #account(outcome: string, result: Result | undefined): void {
+  #account(outcome: string, result: Result | undefined, failure: ModelyardError | undefined): void {
     const { clock, log, bus } = this.#surroundings
     const usage = result?.usage
     const { id, model, queueMs, loadMs } = this.#info
@@ -257,9 +258,18 @@ class RunningTask {
       cachedTokens,
       completionTokens,
       outcome,
+      request: this.#request.request ?? null,
+      placement: this.#info.placement ?? null,
+      // An engine may quote its input: only the sentences of others are kept.
+      error: failure === undefined || mayQuote(failure) ? null : failure.message,
     })
     bus.emit('run-finished', { run: id, model, outcome, promptTokens, completionTokens, cachedTokens })
   }
+}
+
+/** F10: what an engine, a client or a bug says may hold a word of a user's text. */
+function mayQuote({ code }: ModelyardError): boolean {
+  return code === 'engine_failed' || code === 'internal' || code === 'invalid_request'
 }
 
 function isWorkerDeath(thrown: unknown): boolean {

@@ -17,6 +17,8 @@ export interface RunRequest {
   timeout?: number
   /** The run that asks: a custom engine that uses other models (P14). */
   within?: AskingRun
+  /** Id of the HTTP request it is for, so that it can be found again by it. */
+  request?: string
   /** A conversation's name, given by clients that have one; guides placement only. */
   session?: string
   /** `none`: starts from nothing, and nothing of it is kept for later requests, in memory or on disk. */

@@ -65,6 +65,7 @@ function startRun(exchange: Exchange, action: RunAction, task: Task, context: Ru
     model: action.model,
     task,
     ...action.options,
+    request: `req_${exchange.id}`,
     signal: exchange.signal,
   })
 }

@@ -5,46 +5,48 @@ import { decodeKeepAlive } from '../dialects/extensions.ts'
 import { asFields, asString } from '../dialects/fields.ts'
 import type { EventHistory } from './event-history.ts'
 import { contextRoutes } from './context-routes.ts'
-import type { ErrorShape, Exchange } from './exchange.ts'
+import { controlErrors } from './control-errors.ts'
+import type { Exchange } from './exchange.ts'
+import { managementRoutes } from './management-routes.ts'
+import { openApiDocument } from './openapi-document.ts'
+import { sendJson } from './send-json.ts'
 import { sendEvents } from './send-events.ts'
 import type { ServerOptions } from './server-options.ts'
 import type { ServerRoute } from './server-route.ts'
 
-/** Errors of the control API carry everything an operator may need. */
-export const controlErrors: ErrorShape = {
-  errorBody(
-    { code, message, details, retryAfter }: ModelyardError,
-    _status: number,
-    requestId: string,
-  ): string {
-    return JSON.stringify({ error: { code, message, details, retryAfter: retryAfter ?? null, requestId } })
-  },
-}
-
-function sendJson(exchange: Exchange, value: unknown, status = 200): void {
-  exchange.send(status, 'application/json', JSON.stringify(value), { 'cache-control': 'no-store' })
-}
-
-/** `{model, keep_alive?}` of load and unload. */
-function decodeTarget(body: unknown): { model: string; keepAlive?: number } {
+/** `{model, keep_alive?, force?}` of load and unload. */
+function decodeTarget(body: unknown): { model: string; keepAlive?: number; force?: boolean } {
   const fields = asFields(body, 'body')
-  const model = asString(fields['model'], 'model')
-  const keepAlive = fields['keep_alive']
-  if (keepAlive === undefined || keepAlive === null) return { model }
-  return { model, keepAlive: decodeKeepAlive(keepAlive, 'keep_alive') }
+  const { keep_alive: keepAlive, force } = fields
+  return {
+    model: asString(fields['model'], 'model'),
+    ...(isSaid(keepAlive) && { keepAlive: decodeKeepAlive(keepAlive, 'keep_alive') }),
+    ...(isSaid(force) && { force: flagOf(force) }),
+  }
+}
+
+function flagOf(value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw new ModelyardError('invalid_request', "'force' must be true or false.", {
+    details: { param: 'force' },
+  })
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 /** The control API, as far as it needs the port alone (H4). */
 export function controlRoutes(options: ServerOptions, history: EventHistory, clock: Clock): ServerRoute[] {
-  const { port, stateOf, health } = options
+  const { port, stateOf, health, examine = async () => health() } = options
   const load = async (exchange: Exchange, { body }: DialectRequest): Promise<void> => {
     const { model, ...rest } = decodeTarget(body)
     await port.loadModel(model, { ...rest, signal: exchange.signal })
     sendJson(exchange, { model, loaded: true })
   }
   const unload = async (exchange: Exchange, { body }: DialectRequest): Promise<void> => {
-    const { model } = decodeTarget(body)
-    await port.unloadModel(model)
+    const { model, force = false } = decodeTarget(body)
+    await port.unloadModel(model, { force })
     sendJson(exchange, { model, loaded: false })
   }
   const plan = async (exchange: Exchange, { params }: DialectRequest): Promise<void> => {
@@ -52,7 +54,14 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
     sendJson(exchange, await port.plan(params['*'] ?? ''))
   }
   const common = { shape: controlErrors, scope: 'admin', anyContentType: false } as const
-  return [
+  const routes: ServerRoute[] = [
+    {
+      ...common,
+      method: 'GET',
+      path: '/api/yard/openapi.json',
+      body: 'none',
+      handle: (exchange) => sendJson(exchange, openApiDocument(routes)),
+    },
     {
       ...common,
       method: 'GET',
@@ -68,8 +77,8 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
       path: '/readyz',
       body: 'none',
       scope: 'open',
-      handle: (exchange) => {
-        const facts = health()
+      handle: async (exchange) => {
+        const facts = await examine()
         sendJson(exchange, facts, facts.ready ? 200 : 503)
       },
     },
@@ -91,5 +100,7 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
     { ...common, method: 'GET', path: '/api/yard/plan/*', body: 'none', handle: plan },
     { ...common, method: 'POST', path: '/api/yard/load', body: 'json', handle: load },
     { ...common, method: 'POST', path: '/api/yard/unload', body: 'json', handle: unload },
+    ...(options.control === undefined ? [] : managementRoutes(options.control, clock)),
   ]
+  return routes
 }

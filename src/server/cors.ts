@@ -3,9 +3,9 @@ import type { OriginList } from './origin-list.ts'
 
 const EXPOSED =
   'x-request-id, request-id, retry-after, retry-after-ms, x-should-retry, modelyard-model, modelyard-instance, ' +
-  'modelyard-queue-ms, modelyard-load-ms, modelyard-cached-tokens'
+  'modelyard-queue-ms, modelyard-load-ms, modelyard-cached-tokens, modelyard-run, modelyard-placement'
 
-const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS'
+const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS'
 
 /** CORS headers of any answer, errors and streams included (BR-11); none for origins that are not allowed. */
 export function corsHeaders(request: IncomingMessage, origins: OriginList): Record<string, string> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { controlErrors } from './control-routes.ts'
+import { controlErrors } from './control-errors.ts'
 import { plainPath, queryOf, Router } from './router.ts'
 import type { ServerRoute } from './server-route.ts'
 

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { ModelyardError } from '../base/errors.ts'
 import type { YardPort } from '../dialects/yard-port.ts'
 import type { EventBus } from '../events/event-bus.ts'
+import type { ControlPort } from './control-port.ts'
 
 /** Ready is more than alive: the yard takes requests now. Further fields are shown as they are and must not be secret. */
 export interface Health {
@@ -41,9 +42,13 @@ export interface ServerOptions {
   port: YardPort
   events: EventBus
   clock: Clock
+  /** What the control API needs beyond the port; absent: those routes are not there. */
+  control?: ControlPort
   /** The JSON of `/api/yard/state`. */
   stateOf: () => unknown
   health: () => Health
+  /** For `/readyz`: the same, having asked everybody; absent: `health` says it all. */
+  examine?: () => Promise<Health>
   keys?: ApiKeys
   /** Origins of browsers that may use the server; `*` stands for any text. */
   cors?: { origins: readonly string[] }

@@ -4,7 +4,7 @@ import type { ErrorShape, Exchange } from './exchange.ts'
 
 /** One route of the server, whatever it came from. */
 export interface ServerRoute {
-  method: 'GET' | 'HEAD' | 'POST' | 'DELETE'
+  method: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
   /** Whole path; `/*` at the end takes the rest. */
   path: string
   body: 'json' | 'none'

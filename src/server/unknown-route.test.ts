@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../dialects/dialect.ts'
-import { controlErrors } from './control-routes.ts'
+import { controlErrors } from './control-errors.ts'
 import { errorShapeOf } from './unknown-route.ts'
 
 function dialect(name: string, prefixes: string[], claims?: Dialect['claims']): Dialect {

@@ -1,6 +1,6 @@
 import { ModelyardError } from '../base/errors.ts'
 import type { Dialect, DialectRequest } from '../dialects/dialect.ts'
-import { controlErrors } from './control-routes.ts'
+import { controlErrors } from './control-errors.ts'
 import type { ErrorShape } from './exchange.ts'
 import type { Router } from './router.ts'
 

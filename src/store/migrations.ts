@@ -60,6 +60,13 @@ export const MIGRATIONS: readonly string[] = [
     updated_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE runs ADD COLUMN request TEXT;
+  ALTER TABLE runs ADD COLUMN placement TEXT;
+  ALTER TABLE runs ADD COLUMN error TEXT;
+  CREATE INDEX runs_by_id ON runs (id);
+  CREATE INDEX runs_by_request ON runs (request) WHERE request IS NOT NULL;
+  `,
 ]
 
 export function storeVersion(database: Database): number {

@@ -52,6 +52,9 @@ function run(id: string, overrides: Partial<RunRecord> = {}): RunRecord {
     cachedTokens: 0,
     completionTokens: 5,
     outcome: 'stop',
+    request: null,
+    placement: null,
+    error: null,
     ...overrides,
   }
 }

@@ -24,6 +24,8 @@ export interface StoreOptions {
 export interface Store {
   /** False when the file could not be used: everything lives in memory and ends with the process. */
   readonly durable: boolean
+  /** False while the disk takes nothing: the newest history waits in memory. */
+  readonly writable: boolean
   readonly runs: RunTable
   readonly events: EventTable
   readonly measurements: MeasurementTable
@@ -51,6 +53,9 @@ export async function openStore(path: string, options: StoreOptions): Promise<St
   const models = new ModelRecordTable(queue, clock)
   return {
     durable,
+    get writable() {
+      return durable && !queue.isTroubled
+    },
     runs: new RunTable(queue, clock, retention.runs),
     events,
     measurements: new MeasurementTable(queue, clock),

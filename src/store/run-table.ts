@@ -1,15 +1,22 @@
 import type { Clock } from '../base/clock.ts'
-import type { RunLog, RunRecord } from '../runs/run-log.ts'
+import type { RunLog, RunQuery, RunRecord } from '../runs/run-log.ts'
 import type { Retention } from './retention.ts'
 import { prune } from './retention.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 const INSERT = `INSERT INTO runs (id, model, instance, kind, started_at, queue_ms, load_ms, prefill_ms, decode_ms, total_ms,
-  prompt_tokens, cached_tokens, completion_tokens, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  prompt_tokens, cached_tokens, completion_tokens, outcome, request, placement, error)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const SELECT = `SELECT id, model, instance, kind, started_at AS startedAt, queue_ms AS queueMs, load_ms AS loadMs,
   prefill_ms AS prefillMs, decode_ms AS decodeMs, total_ms AS totalMs, prompt_tokens AS promptTokens,
-  cached_tokens AS cachedTokens, completion_tokens AS completionTokens, outcome FROM runs ORDER BY number DESC LIMIT ?`
+  cached_tokens AS cachedTokens, completion_tokens AS completionTokens, outcome, request, placement, error FROM runs`
+
+/** A filter that is null suits every row. */
+const FIND = `${SELECT} WHERE model = coalesce(?, model) AND kind = coalesce(?, kind) AND outcome = coalesce(?, outcome)
+  AND started_at >= coalesce(?, started_at) AND started_at <= coalesce(?, started_at) ORDER BY number DESC LIMIT ?`
+
+const BY_ID = `${SELECT} WHERE id = ? OR request = ? ORDER BY number DESC LIMIT 1`
 
 /** Appends between two looks at the retention. */
 const PRUNE_EVERY = 1000
@@ -32,20 +39,46 @@ export class RunTable implements RunLog {
     const { id, model, instance, kind, startedAt, queueMs, loadMs, prefillMs, decodeMs, totalMs } = record
     const times = [Math.round(startedAt), queueMs, loadMs, prefillMs, decodeMs, totalMs]
     const tokens = [record.promptTokens, record.cachedTokens, record.completionTokens]
-    const values = [id, model, instance, kind, ...times, ...tokens, record.outcome]
+    const why = [record.outcome, record.request, record.placement, record.error]
+    const values = [id, model, instance, kind, ...times, ...tokens, ...why]
     this.#queue.add({ sql: INSERT, values, row: record })
     if (++this.#appended % PRUNE_EVERY === 0) this.#prune()
   }
 
   /** The newest runs, newest first. */
   recent(limit: number): RunRecord[] {
+    return this.find({ limit })
+  }
+
+  /** Newest first. */
+  find(query: RunQuery): RunRecord[] {
     this.#queue.flush()
-    const waiting = (this.#queue.pendingRows(INSERT) as RunRecord[]).toReversed()
-    const written = this.#queue.read(SELECT, limit) as unknown as RunRecord[]
-    return [...waiting, ...written].slice(0, limit)
+    const waiting = (this.#queue.pendingRows(INSERT) as RunRecord[]).filter((run) => suits(run, query))
+    const { model = null, kind = null, outcome = null, since = null, until = null, limit } = query
+    const rows = this.#queue.read(FIND, model, kind, outcome, since, until, limit)
+    return [...waiting.toReversed(), ...(rows as unknown as RunRecord[])].slice(0, limit)
+  }
+
+  /** By its own id, or by that of the request it was for. */
+  read(id: string): RunRecord | undefined {
+    this.#queue.flush()
+    const waiting = this.#queue.pendingRows(INSERT) as RunRecord[]
+    const found = waiting.findLast((run) => run.id === id || run.request === id)
+    const [row] = this.#queue.read(BY_ID, id, id)
+    return found ?? (row as unknown as RunRecord | undefined)
   }
 
   #prune(): void {
     prune(this.#queue, 'runs', 'started_at', this.#retention, this.#clock.wallTime())
   }
+}
+
+function suits(run: RunRecord, { model, kind, outcome, since, until }: RunQuery): boolean {
+  return (
+    run.model === (model ?? run.model) &&
+    run.kind === (kind ?? run.kind) &&
+    run.outcome === (outcome ?? run.outcome) &&
+    run.startedAt >= (since ?? run.startedAt) &&
+    run.startedAt <= (until ?? run.startedAt)
+  )
 }

@@ -58,6 +58,11 @@ export class WriteQueue {
     this.#schedule(BATCH_DELAY)
   }
 
+  /** Whether the disk did not take the last thing it was given. */
+  get isTroubled(): boolean {
+    return this.#troubled
+  }
+
   /** What waits to be written by this statement, oldest first. */
   pendingRows(sql: string): unknown[] {
     return this.#pending.filter((write) => write.sql === sql).map((write) => write.row)

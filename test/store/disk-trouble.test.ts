@@ -40,6 +40,9 @@ function run(id: string): RunRecord {
     ...times,
     ...tokens,
     outcome: 'x'.repeat(500),
+    request: null,
+    placement: null,
+    error: null,
   }
 }
 

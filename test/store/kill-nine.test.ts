@@ -10,7 +10,9 @@ import { ManualClock, sleep, SystemClock } from '../../src/base/clock.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { closeDatabase, loadSqlite } from '../../src/store/sqlite.ts'
 
-const FILES = 6
+const FILES = 20
+/** Files at a time. */
+const AT_ONCE = 5
 /** Per file. */
 const KILLS = 10
 /** Built once, inside the project so that it finds its packages: a start of plain JavaScript takes a fifth of the time. */
@@ -107,11 +109,11 @@ it(
   `opens after every one of ${FILES * KILLS} kills −9, with everything that was flushed and no half of a batch`,
   { timeout: 300_000 },
   async () => {
-    // Fresh files again and again, so that some kills hit their making and migration; two at a time.
+    // Fresh files again and again, so that some kills hit their making and migration; several at a time, since most of it is waiting.
     let wrote = 0
-    for (let file = 0; file < FILES; file += 2) {
-      const [one, two] = await Promise.all([killWriters(KILLS), killWriters(KILLS)])
-      wrote += one + two
+    for (let file = 0; file < FILES; file += AT_ONCE) {
+      const counts = await Promise.all(Array.from({ length: AT_ONCE }, async () => killWriters(KILLS)))
+      wrote += counts.reduce((sum, count) => sum + count, 0)
     }
     // Both kinds were among them: kills while the file was opened, and kills in the middle of writing.
     expect(wrote).toBeLessThan(FILES * KILLS)

@@ -23,6 +23,9 @@ for (let n = Number(start); ; n++) {
     kind: 'chat',
     startedAt: 1,
     outcome: 'stop',
+    request: null,
+    placement: null,
+    error: null,
     ...times,
     ...usage,
   })

@@ -3,6 +3,8 @@ import { readOwner } from '../../host/home-lock.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
 import { commandConfiguration } from '../command-configuration.ts'
 import type { CommandContext } from '../command-context.ts'
+import { openLocal, readJson } from '../http-json.ts'
+import { reachable } from '../reachable-address.ts'
 import type { Check } from './check.ts'
 
 /** @returns with the check, the port that would be served on, and the configuration where it is sound */
@@ -31,8 +33,30 @@ export async function examineServer({
   const owner = await readOwner(directories.home)
   if (owner === undefined) return { check: { name, status: 'ok', found: 'none runs for this home' } }
   const { pid, url } = owner
-  if (url !== undefined)
-    return { check: { name, status: 'ok', found: `runs as process ${pid}, ${url}` }, url }
+  if (url !== undefined) return { check: await examineRunning(`runs as process ${pid}, ${url}`, url), url }
   const found = `process ${pid} uses this home and is no server`
   return { check: { name, status: 'warning', found, remedy: 'Other commands wait until it has ended.' } }
+}
+
+/** A server that lives may still not be well: its own words for it count. */
+async function examineRunning(found: string, url: string): Promise<Check> {
+  const name = 'server'
+  try {
+    const health = (await readJson(await openLocal(`${reachable(url)}/healthz`))) as Record<string, unknown>
+    const isWell = health['ready'] === true && health['store'] === 'ok'
+    if (isWell) return { name, status: 'ok', found }
+    const reason =
+      typeof health['reason'] === 'string' ? health['reason'] : `its history is ${String(health['store'])}`
+    const remedy =
+      'Look at its home: a full or read-only disk, or wrong permissions, keep it from writing. It serves on.'
+    return { name, status: 'warning', found: `${found}; ${reason}`, remedy }
+  } catch (error) {
+    const remedy = 'It lives and does not answer. End it and start it again: modelyard serve'
+    return {
+      name,
+      status: 'problem',
+      found: `${found}, does not answer: ${(error as Error).message}`,
+      remedy,
+    }
+  }
 }

@@ -113,7 +113,7 @@ function loadShape(
 ): LoadShape {
   const shapeWith = (contextSize: number): LoadShape => shapeOf(spec, facts, gguf, host, options, contextSize)
   if (spec.context !== undefined) return shapeWith(spec.context)
-  const most = Math.min(gguf.contextLength, DEFAULT_CONTEXT)
+  const most = Math.min(gguf.contextLength, spec.defaultContext ?? DEFAULT_CONTEXT)
   const fits = (contextSize: number): boolean => isWithin(footprintOf(gguf, shapeWith(contextSize)), host)
   return shapeWith(fittingContext(most, fits))
 }

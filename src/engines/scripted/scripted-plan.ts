@@ -55,7 +55,7 @@ function planKey(parts: unknown): string {
 export function planScripted(spec: ModelSpec, facts: ModelFacts): LoadPlan {
   const options = scriptedOptions(spec)
   if (Array.isArray(options.script)) compileScript(options.script)
-  const contextSize = spec.context ?? DEFAULT_CONTEXT
+  const contextSize = spec.context ?? spec.defaultContext ?? DEFAULT_CONTEXT
   const threads = spec.device.threads ?? 0
   return {
     engine: 'scripted',

@@ -65,6 +65,10 @@ export class WorkerModel implements LoadedModel {
     return this.#worker.pid ?? 0
   }
 
+  get logPath(): string | undefined {
+    return this.#worker.logPath
+  }
+
   async *run(task: Task, options: RunOptions): PartStream {
     const { id, run } = this.#startRun(task, options)
     const removeListener = onAbort(options.signal, () => run.cancel())

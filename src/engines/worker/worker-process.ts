@@ -53,6 +53,10 @@ export class WorkerProcess {
     return this.#child.pid
   }
 
+  get logPath(): string | undefined {
+    return this.#child.logPath
+  }
+
   get alive(): boolean {
     return this.#alive
   }

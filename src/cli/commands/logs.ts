@@ -1,0 +1,28 @@
+import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
+import { safeText } from '../render/safe-text.ts'
+
+export interface LogOptions extends YardOptionsOfCommand {
+  lines?: number
+  follow?: boolean
+}
+
+/** `modelyard logs MODEL|INSTANCE`: what its worker wrote. */
+export async function logs(context: CommandContext, name: string, options: LogOptions): CommandResult {
+  await using yard = await context.openYard(options)
+  const { lines = 100, follow = false } = options
+  for await (const piece of yard.logs(name, { lines, follow, signal: context.signal })) {
+    await context.out.write(context.out.isTerminal ? safeText(piece) : piece)
+    if (!context.out.open) return
+  }
+}
+
+/** `modelyard events`: everything that happens, a line each, until it is interrupted. */
+export async function events(context: CommandContext, options: YardOptionsOfCommand): CommandResult {
+  await using yard = await context.openYard(options)
+  for await (const event of yard.events(context.signal)) {
+    const { at, name, data } = event
+    if (options.json === true) await context.out.line(JSON.stringify(event))
+    else await context.out.line(`${new Date(at).toISOString()}  ${name}  ${JSON.stringify(data)}`)
+    if (!context.out.open) return
+  }
+}

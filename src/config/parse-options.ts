@@ -1,0 +1,12 @@
+import type { YardDirectories } from './directories.ts'
+import type { EngineOptionTable } from './engine-options.ts'
+
+export interface ParseOptions {
+  directories: YardDirectories
+  /** Folder that relative paths start at: the file's own, or the working directory. */
+  directory: string
+  /** Engines besides the built-in ones, by name. */
+  engines?: EngineOptionTable
+  /** Words for the source in errors. Default `configuration`. */
+  what?: string
+}

@@ -1,0 +1,189 @@
+import type { JsonSchema } from '../base/shape.ts'
+
+/* What the control API takes and gives, as JSON Schema. A test holds real answers against them. */
+
+const TEXT: JsonSchema = { type: 'string' }
+const NUMBER: JsonSchema = { type: 'number' }
+const WHOLE: JsonSchema = { type: 'integer' }
+const FLAG: JsonSchema = { type: 'boolean' }
+const TEXT_OR_NULL: JsonSchema = { type: ['string', 'null'] }
+const NUMBER_OR_NULL: JsonSchema = { type: ['number', 'null'] }
+const PINNED: JsonSchema = { enum: [true, false, 'soft'] }
+
+function list(items: JsonSchema): JsonSchema {
+  return { type: 'array', items }
+}
+
+function mapOf(values: JsonSchema): JsonSchema {
+  return { type: 'object', additionalProperties: values }
+}
+
+/** Every field is there; more may come with later versions. */
+function record(fields: Record<string, JsonSchema>, optional: Record<string, JsonSchema> = {}): JsonSchema {
+  return { type: 'object', required: Object.keys(fields), properties: { ...fields, ...optional } }
+}
+
+export const ERROR: JsonSchema = record({
+  error: record({
+    code: TEXT,
+    message: TEXT,
+    details: { type: 'object' },
+    retryAfter: NUMBER_OR_NULL,
+    requestId: TEXT,
+  }),
+})
+
+export const HEALTH: JsonSchema = record(
+  { ready: FLAG },
+  { status: TEXT, reason: TEXT, scheduler: TEXT, store: TEXT, workers: TEXT },
+)
+
+export const TARGET: JsonSchema = record(
+  { model: { ...TEXT, description: 'Id or alias; to unload, also an instance such as smollm2#1.' } },
+  {
+    keep_alive: {
+      type: ['number', 'string'],
+      description: 'Idle time until unload: seconds or "5m"; -1 = never.',
+    },
+    force: {
+      ...FLAG,
+      description: 'Load: beyond the budget, up to the absolute limit. Unload: cuts running answers at once.',
+    },
+  },
+)
+
+export const LOADED: JsonSchema = record({ model: TEXT, loaded: FLAG })
+
+export const PIN: JsonSchema = record({ model: TEXT }, { pinned: { ...PINNED, default: true } })
+
+export const PINNED_MODEL: JsonSchema = record({ model: TEXT, pinned: PINNED })
+
+const SETTING: JsonSchema = record(
+  {
+    key: TEXT,
+    value: {},
+    origin: { enum: ['command-line', 'environment', 'settings', 'file', 'default'] },
+    effective: {},
+    description: TEXT,
+  },
+  { hidden: {} },
+)
+
+export const SETTINGS: JsonSchema = record({ settings: list(SETTING) })
+
+export const SETTING_CHANGES: JsonSchema = {
+  type: 'object',
+  description:
+    'Values by key, as in the configuration file; models.ID.OPTION for single models. Null takes a change back. All or none.',
+  additionalProperties: true,
+}
+
+export const RUN: JsonSchema = record({
+  id: TEXT,
+  model: TEXT,
+  instance: TEXT_OR_NULL,
+  kind: TEXT,
+  startedAt: NUMBER,
+  queueMs: NUMBER,
+  loadMs: NUMBER,
+  prefillMs: NUMBER,
+  decodeMs: NUMBER,
+  totalMs: NUMBER,
+  promptTokens: WHOLE,
+  cachedTokens: WHOLE,
+  completionTokens: WHOLE,
+  outcome: TEXT,
+  request: TEXT_OR_NULL,
+  placement: TEXT_OR_NULL,
+  error: TEXT_OR_NULL,
+})
+
+export const RUNS: JsonSchema = record({ runs: list(RUN) })
+
+export const EXPLANATION: JsonSchema = record(
+  {
+    subject: { enum: ['run', 'model'] },
+    id: TEXT,
+    model: TEXT,
+    reasons: list(TEXT),
+    events: list(record({ at: NUMBER, name: TEXT, text: TEXT })),
+  },
+  { run: RUN },
+)
+
+export const FORECAST: JsonSchema = record(
+  {
+    model: TEXT,
+    bytes: mapOf(NUMBER),
+    contextSize: WHOLE,
+    slots: WHOLE,
+    outcome: { enum: ['resident', 'fits', 'evicts', 'waits', 'refused'] },
+    evicts: list(record({ instance: TEXT, bytes: NUMBER, idleFor: NUMBER, reason: TEXT })),
+    largestContext: NUMBER_OR_NULL,
+  },
+  { refusal: { type: 'object' } },
+)
+
+const INSTANCE: JsonSchema = record(
+  {
+    id: TEXT,
+    model: TEXT,
+    state: { enum: ['loading', 'warming', 'ready', 'draining', 'unloading'] },
+    contextSize: WHOLE,
+    threads: WHOLE,
+    slots: list(record({ index: WHOLE, leased: FLAG, cached: NUMBER })),
+    leases: WHOLE,
+    booked: mapOf(NUMBER),
+    estimated: mapOf({ type: 'object' }),
+    idleFor: NUMBER,
+    expiresIn: NUMBER_OR_NULL,
+  },
+  { progress: NUMBER, pid: WHOLE, measured: mapOf(NUMBER) },
+)
+
+const TICKET: JsonSchema = record({
+  id: TEXT,
+  model: TEXT,
+  priority: TEXT,
+  waitingFor: NUMBER,
+  position: WHOLE,
+  reason: TEXT,
+})
+
+const MODEL: JsonSchema = record(
+  {
+    id: TEXT,
+    aliases: list(TEXT),
+    created: NUMBER,
+    state: TEXT,
+    contextLength: NUMBER_OR_NULL,
+    purpose: TEXT,
+  },
+  { pinned: PINNED, loads: WHOLE, evictions: WHOLE, lastError: { type: 'object' } },
+)
+
+const DOMAIN: JsonSchema = record(
+  { budget: NUMBER, absolute: NUMBER, booked: NUMBER, loading: NUMBER, resident: NUMBER, releasing: NUMBER },
+  { host: record({ total: NUMBER, available: NUMBER, source: TEXT }) },
+)
+
+export const STATE: JsonSchema = record({
+  version: TEXT,
+  pid: WHOLE,
+  home: TEXT_OR_NULL,
+  url: TEXT_OR_NULL,
+  startedAt: NUMBER,
+  store: TEXT,
+  models: list(MODEL),
+  instances: list(INSTANCE),
+  queue: list(TICKET),
+  memory: mapOf(DOMAIN),
+  threads: record({ limit: NUMBER, active: NUMBER }),
+  runs: record({ limit: NUMBER, active: NUMBER }),
+})
+
+export const CONTEXTS: JsonSchema = record({ contexts: list({ type: 'object' }) })
+
+export const CONTEXTS_TO_REMOVE: JsonSchema = record({}, { ids: list(TEXT), model: TEXT })
+
+export const REMOVED: JsonSchema = record({ removed: WHOLE })

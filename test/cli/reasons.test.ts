@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SCRIPTED_MODELS } from './scripted-models.ts'
+import { TestHome } from './program.ts'
+
+const WORKER = { engine: 'scripted', isolation: 'worker', memory: '300MiB', script: [{ text: ['Hi'] }] }
+const MODELS = { ...SCRIPTED_MODELS, one: WORKER, two: WORKER }
+
+let home: TestHome
+beforeEach(async () => {
+  home = await TestHome.create({ models: MODELS, memory: { budget: '400MiB', headroom: 0 } })
+})
+afterEach(async () => await home.remove())
+
+async function chat(url: string, model: string): Promise<Response> {
+  return await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'my-secret-text' }] }),
+  })
+}
+
+describe('R19: modelyard why', () => {
+  it('a request: what it waited for, why it got its place, who had to go for it', async () => {
+    const { url } = await home.serve()
+    await chat(url, 'one')
+    const answer = await chat(url, 'two')
+    const request = answer.headers.get('x-request-id') ?? ''
+    expect(answer.headers.get('modelyard-placement')).toMatch(/\S/)
+    const { code, out } = await home.run(['why', request])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^run_\w+ on two\n {2}- It ended with stop after /)
+    expect(out).toMatch(/- It waited .* for a place, .* of it for a load\./)
+    expect(out).toMatch(/- It ran on two#\d+: .*\./)
+    expect(out).toMatch(/- one#1 had to go meanwhile: frees 300 MiB for "two" \(300 MiB\); idle for/)
+    const run = JSON.parse(
+      (await home.run(['why', answer.headers.get('modelyard-run') ?? '', '--json'])).out,
+    ) as object
+    expect(run).toMatchObject({ subject: 'run', run: { request, outcome: 'stop', model: 'two' } })
+    expect(out + JSON.stringify(run)).not.toContain('my-secret-text')
+  })
+
+  it('a refusal: its numbers; a model: its state and what happened last; nobody: exit code 3', async () => {
+    const { url } = await home.serve()
+    const refused = await chat(url, 'huge')
+    expect(refused.status).toBe(507)
+    const told = (await home.run(['why', refused.headers.get('x-request-id') ?? ''])).out
+    expect(told).toMatch(/ended with model_too_large: .*900 TiB.*400 MiB/s)
+    expect(told).toContain('It never had a place.')
+    await chat(url, 'one')
+    const model = (await home.run(['why', 'one'])).out
+    expect(model).toMatch(/^one\n {2}- It is ready\.\n {2}- one#\d+ is idle and goes in /)
+    expect(model).toMatch(/Z {2}a load began \(one#\d+\): /)
+    expect((await home.run(['why', 'nobody'])).code).toBe(3)
+    expect(await home.run(['why', 'req_0'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('modelyard ps') as string,
+    })
+  })
+})
+
+describe('runs', () => {
+  it('are listed newest first, filtered, and found by id', async () => {
+    const { url } = await home.serve()
+    await chat(url, 'fake')
+    await chat(url, 'other')
+    await chat(url, 'nobody')
+    const list = async (query: string): Promise<{ model: string; id: string }[]> =>
+      (
+        (await (await fetch(`${url}/api/yard/runs${query}`)).json()) as {
+          runs: { model: string; id: string }[]
+        }
+      ).runs
+    expect((await list('')).map(({ model }) => model)).toEqual(['nobody', 'other', 'fake'])
+    expect((await list('?outcome=stop&limit=1')).map(({ model }) => model)).toEqual(['other'])
+    const [fake] = await list('?model=fake')
+    expect(await (await fetch(`${url}/api/yard/runs/${fake?.id}`)).json()).toEqual(fake)
+    expect((await fetch(`${url}/api/yard/runs/run_0`)).status).toBe(404)
+    const wrong = await fetch(`${url}/api/yard/runs?modle=fake`)
+    expect([wrong.status, await wrong.json()]).toMatchObject([
+      400,
+      { error: { details: { param: 'modle' } } },
+    ])
+  })
+})
+
+describe('modelyard logs and events', () => {
+  it('logs shows what the worker of a model wrote, also after it has gone; --follow goes on until it is ended', async () => {
+    await home.configure({
+      models: {
+        ...MODELS,
+        noisy: {
+          engine: 'scripted',
+          isolation: 'worker',
+          script: [{ text: 'x' }],
+          failLoad: { class: 'bad_file', message: 'A cake.' },
+        },
+      },
+    })
+    const { url } = await home.serve()
+    await chat(url, 'one')
+    expect(await home.run(['logs', 'one'])).toMatchObject({ code: 0 })
+    const followed = home.start(['logs', 'one', '--follow', '-n', '5'])
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    followed.kill('SIGINT')
+    expect(await followed.ended).toMatchObject({ code: 130, err: '' })
+    expect((await home.run(['logs', 'nobody'])).code).toBe(3)
+    expect(await home.run(['logs', 'fake'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('has no log') as string,
+    })
+    expect((await fetch(`${url}/api/yard/logs?instance=one&lines=x`)).status).toBe(400)
+  })
+
+  it('events prints a line for each until it is ended', async () => {
+    const { url } = await home.serve()
+    const watched = home.start(['events'])
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await chat(url, 'one')
+    await watched.shows(/Z {2}load-started {2}\{"model":"one"/)
+    await watched.shows('run-finished')
+    watched.kill('SIGINT')
+    expect((await watched.ended).out).not.toContain('my-secret-text')
+  })
+})
+
+describe('modelyard settings, pin and unpin', () => {
+  it('show, set, get and reset, beside a server and without one', async () => {
+    expect((await home.run(['settings'])).out).toMatch(/^memory\.budget +400MiB +file +Soft budget/m)
+    expect((await home.run(['settings', 'set', 'memory.budget', '350MiB'])).out).toBe(
+      'memory.budget: 350MiB (settings)\n',
+    )
+    const { url } = await home.serve()
+    const state = (await (await fetch(`${url}/api/yard/state`)).json()) as {
+      memory: { ram: { budget: number } }
+    }
+    expect(state.memory.ram.budget).toBe(350 * 1024 ** 2)
+    expect((await home.run(['settings', 'set', 'memory.maxLargeModels', '2'])).out).toBe(
+      'memory.maxLargeModels: 2 (settings)\n',
+    )
+    expect(JSON.parse((await home.run(['settings', 'get', 'memory.budget', '--json'])).out)).toMatchObject({
+      origin: 'settings',
+    })
+    expect((await home.run(['settings', 'reset', 'memory.budget'])).out).toBe(
+      'memory.budget: 400MiB (file)\n',
+    )
+    expect(await home.run(['settings', 'set', 'memory.budget', 'much'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is not a size') as string,
+    })
+    expect(await home.run(['settings', 'get', 'memory.budgte'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Did you mean "memory.budget"') as string,
+    })
+    expect((await home.run(['pin', 'faker', '--soft'])).out).toBe('faker is evicted last.\n')
+    expect((await home.run(['settings', 'get', 'models.fake.pinned'])).out).toBe('soft (settings)\n')
+    expect((await home.run(['unpin', 'fake'])).out).toBe('fake may be evicted again.\n')
+  })
+})

@@ -1,0 +1,119 @@
+import { fastify } from 'fastify'
+import { afterEach, expect, it } from 'vitest'
+import type { JsonSchema } from '../../src/base/shape.ts'
+import { createYard, type Yard } from '../../src/yard.ts'
+
+let yard: Yard | undefined
+afterEach(async () => await yard?.stop({ deadline: 0 }))
+
+interface Operation {
+  requestBody?: { content: Record<string, { schema: JsonSchema }> }
+  responses: Record<string, { content: Record<string, { schema: JsonSchema }> }>
+  parameters?: { name: string; in: string }[]
+}
+
+interface Document {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: { Error: JsonSchema } }
+}
+
+/** Whether a value is as a schema says; the problems otherwise. */
+async function validator(): Promise<(schema: JsonSchema, value: unknown) => string> {
+  const app = fastify({
+    ajv: {
+      customOptions: { strict: false, coerceTypes: false, removeAdditional: false, useDefaults: false },
+    },
+  })
+  let compile: ((schema: JsonSchema) => unknown) | undefined
+  app.get('/', async (request) => {
+    compile = (schema) => request.compileValidationSchema(schema)
+    return {}
+  })
+  await app.inject('/')
+  return (schema, value) => {
+    const check = compile?.(schema) as ((input: unknown) => boolean) & { errors?: unknown }
+    return check(value) ? '' : JSON.stringify(check.errors)
+  }
+}
+
+async function open(): Promise<string> {
+  yard = await createYard({
+    home: false,
+    models: { talker: { engine: 'scripted', memory: '10MiB', script: [{ text: 'Hello' }] } },
+  })
+  return (await yard.listen({ port: 0 })).url
+}
+
+async function json(
+  url: string,
+  method = 'GET',
+  body?: unknown,
+): Promise<{ status: number; value: unknown }> {
+  const response = await fetch(url, {
+    method,
+    ...(body !== undefined && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  })
+  return { status: response.status, value: await response.json() }
+}
+
+it('H4: the OpenAPI document has every control route, and real answers are what it says', async () => {
+  const url = await open()
+  const { components, openapi, paths } = (await json(`${url}/api/yard/openapi.json`)).value as Document
+  const problemsOf = await validator()
+  expect(openapi).toBe('3.1.0')
+  const answered = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'talker', messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  const run = answered.headers.get('modelyard-run') ?? ''
+  const asked: [method: string, path: string, name?: string | undefined, body?: object][] = [
+    ['get', '/healthz'],
+    ['get', '/readyz'],
+    ['get', '/api/yard/openapi.json'],
+    ['get', '/api/yard/state'],
+    ['get', '/api/yard/plan/{name}', 'talker'],
+    ['post', '/api/yard/load', undefined, { model: 'talker', keep_alive: '5m', force: true }],
+    ['post', '/api/yard/pin', undefined, { model: 'talker', pinned: 'soft' }],
+    ['get', '/api/yard/settings'],
+    ['patch', '/api/yard/settings', undefined, { keepAlive: '1h', 'models.talker.pinned': null }],
+    ['get', '/api/yard/contexts'],
+    ['post', '/api/yard/contexts/remove', undefined, { model: 'talker' }],
+    ['get', '/api/yard/runs'],
+    ['get', '/api/yard/runs/{name}', run],
+    ['get', '/api/yard/why/{name}', run],
+    ['get', '/api/yard/why/{name}', 'talker'],
+    ['post', '/api/yard/unload', undefined, { model: 'talker' }],
+  ]
+  for (const [method, path, name = '', body] of asked) {
+    const operation = paths[path]?.[method]
+    const { status, value } = await json(url + path.replace('{name}', name), method.toUpperCase(), body)
+    const schema = operation?.responses['200']?.content['application/json']?.schema
+    const bodySchema = operation?.requestBody?.content['application/json']?.schema
+    expect([method, path, status, schema === undefined]).toEqual([method, path, 200, false])
+    expect([path, problemsOf(schema ?? {}, value)]).toEqual([path, ''])
+    expect([path, bodySchema === undefined ? '' : problemsOf(bodySchema, body)]).toEqual([path, ''])
+  }
+  const others = ['get /metrics', 'get /api/yard/events', 'get /api/yard/logs']
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  )
+  expect(new Set(described)).toEqual(
+    new Set([...asked.map(([method, path]) => `${method} ${path}`), ...others]),
+  )
+  const failed = await json(`${url}/api/yard/runs?limit=x`)
+  expect([failed.status, problemsOf(components.schemas.Error, failed.value)]).toEqual([400, ''])
+})
+
+it('an instance can be unloaded by its own name', async () => {
+  const url = await open()
+  await yard?.loadModel('talker')
+  expect((await json(`${url}/api/yard/unload`, 'POST', { model: 'talker#1', force: true })).status).toBe(200)
+  expect(yard?.state().instances).toEqual([])
+  expect((await json(`${url}/api/yard/unload`, 'POST', { model: 'talker#1' })).status).toBe(404)
+  expect((await json(`${url}/api/yard/load`, 'POST', { model: 'talker', force: 'yes' })).status).toBe(400)
+})
