@@ -22,7 +22,7 @@ export const SETTINGS: Readonly<Record<SettingKey, string>> = {
   context: 'Tokens per conversation, for models that do not say.',
   preload: 'Models that are loaded at the start, in the background, the largest first.',
   'limits.runTimeout': 'Most time a request may take in all.',
-  'contexts.budget': 'Most bytes of parked contexts on disk; counts from the next start on.',
+  'contexts.budget': 'Most bytes of parked contexts on disk.',
 }
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[]
