@@ -152,11 +152,6 @@ export class Pool implements AsyncDisposable {
     return this.#driver.alarmDelay
   }
 
-  /** What holds now. */
-  get limits(): PoolLimits {
-    return this.#driver.state.limits
-  }
-
   status(): PoolStatus {
     return statusOf(
       this.#driver.state,
