@@ -32,6 +32,11 @@ function flagOf(value: unknown): boolean {
   })
 }
 
+/** The yard's own; the server does not know which program it is part of. */
+function versionOf(state: unknown): string {
+  return (state as { version?: string }).version ?? '0'
+}
+
 function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null
 }
@@ -60,7 +65,7 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
       method: 'GET',
       path: '/api/yard/openapi.json',
       body: 'none',
-      handle: (exchange) => sendJson(exchange, openApiDocument(routes)),
+      handle: (exchange) => sendJson(exchange, openApiDocument(routes, versionOf(stateOf()))),
     },
     {
       ...common,

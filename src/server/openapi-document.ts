@@ -1,6 +1,5 @@
 import { ModelyardError } from '../base/errors.ts'
 import type { JsonSchema } from '../base/shape.ts'
-import { VERSION } from '../version.ts'
 import { CONTROL_DESCRIPTIONS, type RouteDescription } from './control-descriptions.ts'
 import { ERROR } from './control-schemas.ts'
 import type { ServerRoute } from './server-route.ts'
@@ -8,6 +7,7 @@ import type { ServerRoute } from './server-route.ts'
 /** The control API as an OpenAPI 3.1 document, from the routes that are really there. @throws ModelyardError `internal` for a route nobody described */
 export function openApiDocument(
   routes: readonly Pick<ServerRoute, 'method' | 'path' | 'scope'>[],
+  version: string,
 ): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
@@ -16,7 +16,7 @@ export function openApiDocument(
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Modelyard control API', version: VERSION },
+    info: { title: 'Modelyard control API', version },
     paths,
     components: {
       schemas: { Error: ERROR },
