@@ -19,6 +19,7 @@ export interface OpenDatabaseOptions {
   wallTime: number
 }
 
+const READ_ONLY = 8
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
 /** Milliseconds to wait for another process that is migrating; while serving, much less (see below). */
@@ -60,7 +61,16 @@ function openPrepared(path: string, open: OpenDatabase): Database {
 /** Looks without a single write first: the settings below would already change a newer file's header (M22). */
 function checkVersion(path: string, open: OpenDatabase): void {
   if (!existsSync(path)) return
-  const database = open(path, { readOnly: true })
+  try {
+    checkVersionOf(open(path, { readOnly: true }), path)
+  } catch (error) {
+    // Who was killed while the file was made left a journal that only somebody who may write can roll back (SQLITE_READONLY_ROLLBACK).
+    if (sqliteCode(error) !== READ_ONLY) throw error
+    checkVersionOf(open(path), path)
+  }
+}
+
+function checkVersionOf(database: Database, path: string): void {
   try {
     refuseNewer(storeVersion(database), path)
   } finally {

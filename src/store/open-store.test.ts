@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { EventBus } from '../events/event-bus.ts'
 import type { RunRecord } from '../runs/run-log.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { openStore, type Store, type StoreOptions } from './open-store.ts'
-import { loadSqlite } from './sqlite.ts'
+import { closeDatabase, loadSqlite } from './sqlite.ts'
 
 const DAY = 86_400_000
 let folder: string
@@ -34,6 +34,21 @@ async function open(options: Partial<StoreOptions> = {}): Promise<Store> {
   const store = await openStore(path, { clock, onProblem: (problem) => problems.push(problem), ...options })
   stores.push(store)
   return store
+}
+
+/** A database as somebody leaves it who is killed in the middle of a change, before it is in WAL mode: with a journal to be rolled back. */
+async function leaveHotJournal(at: string): Promise<void> {
+  const source = join(folder, 'killed.db')
+  const database = (await loadSqlite())(source)
+  // A cache of one page has the change reach the file before its end.
+  database.exec('PRAGMA cache_size = 1; CREATE TABLE filler (text TEXT)')
+  const many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)'
+  database.exec(`INSERT INTO filler ${many} SELECT hex(randomblob(200)) FROM n`)
+  database.exec('BEGIN; UPDATE filler SET text = hex(randomblob(200))')
+  await mkdir(join(at, '..'), { recursive: true })
+  for (const suffix of ['', '-journal']) await copyFile(source + suffix, at + suffix)
+  database.exec('ROLLBACK')
+  closeDatabase(database)
 }
 
 function run(id: string, overrides: Partial<RunRecord> = {}): RunRecord {
@@ -156,6 +171,12 @@ describe('records of models and events', () => {
 })
 
 describe('the file', () => {
+  it('opens a file whose maker was killed in the middle: the history was in memory only from then on', async () => {
+    await leaveHotJournal(path)
+    const store = await open()
+    expect([store.durable, problems]).toEqual([true, []])
+  })
+
   it('refuses a newer database in a clear sentence and leaves it byte for byte (M22)', async () => {
     await mkdir(join(folder, 'deep'))
     const other = (await loadSqlite())(path)

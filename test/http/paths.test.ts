@@ -145,7 +145,7 @@ describe('BR-12: paths', () => {
     const response = await fetch(`${server.url}/v1/models`, { method: 'OPTIONS' })
     expect([response.status, response.headers.get('allow')]).toEqual([
       204,
-      'GET, HEAD, POST, DELETE, OPTIONS',
+      'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
     ])
   })
 })

@@ -77,7 +77,7 @@ async function inspect(path: string): Promise<{ runs: number[]; problems: string
     clock: new ManualClock(1_000_000),
     onProblem: (error) => problems.push(error.message),
   })
-  expect(store.durable).toBe(true)
+  expect([store.durable, problems]).toEqual([true, []])
   const runs = store.runs.recent(1e9).map(({ id }) => Number(id))
   store.close()
   const database = (await loadSqlite())(path)
