@@ -57,6 +57,7 @@ export class Lobby {
   #grant(command: CommandOf<'grant-lease'>): void {
     const copy = this.#machine.copies.get(command.instance)
     const slot = copy?.slots[command.slot]
+    if (copy !== undefined) this.#machine.shelf.promise(copy, command)
     // F8: whoever left in the meantime gives it back at once.
     if (this.visitors.get(command.ticket)?.outcome === 'aborted') return this.#giveBack(command)
     const visitor = this.#waiting(command.ticket, 'granted')
