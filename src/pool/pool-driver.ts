@@ -55,7 +55,10 @@ export class PoolDriver {
     options.recorder?.begin(options.limits, this.readHost())
     const dispatch = (fact: PoolFact): void => this.dispatch(fact)
     const { clock, contexts: shelf } = options
-    this.#parking = shelf === undefined ? undefined : new SlotParking({ clock, shelf, report: dispatch })
+    const isTaken = (instance: string, slot: number): boolean =>
+      this.#state.instances.find(({ id }) => id === instance)?.slots[slot]?.lease !== undefined
+    this.#parking =
+      shelf === undefined ? undefined : new SlotParking({ clock, shelf, report: dispatch, isTaken })
     this.desk = new TicketDesk(dispatch, (instance) => this.#live.get(instance)?.measureSometimes())
   }
 

@@ -11,6 +11,8 @@ export interface ParkingSurroundings {
   readonly clock: Clock
   readonly shelf: ContextShelf
   readonly report: (fact: PoolFact) => void
+  /** Whether a lease is held on the slot at this moment. */
+  readonly isTaken: (instance: string, slot: number) => boolean
 }
 
 /** Writes and reads the slots of loaded models as the policy orders, and reports what came of it. Its methods never reject. */
@@ -34,7 +36,7 @@ export class SlotParking {
     loaded: LoadedModel,
     { park = [], restore, instance, slot, lease }: CommandOf<'grant-lease'>,
   ): Promise<boolean> {
-    for (const order of park) await this.#park(loaded, order)
+    for (const order of park) await this.#park(loaded, order, { instance, slot })
     if (restore === undefined) return true
     const { clock, shelf, report } = this.#around
     const begun = clock.now()
@@ -44,12 +46,21 @@ export class SlotParking {
     return isRestored
   }
 
-  async #park(loaded: LoadedModel, order: ParkOrder): Promise<void> {
-    const { clock, shelf, report } = this.#around
+  async #park(
+    loaded: LoadedModel,
+    order: ParkOrder,
+    own?: { instance: string; slot: number },
+  ): Promise<void> {
+    const { clock, shelf, report, isTaken } = this.#around
     const { context } = order
     const begun = clock.now()
     try {
-      const { bytes } = await shelf.park(order, async (path) => save(loaded, order.slot, path))
+      const { bytes } = await shelf.park(order, async (path) => {
+        // Somebody else's slot may have been given away since: what it holds now is not what this file is to be named after.
+        if (own !== undefined && own.slot !== order.slot && isTaken(own.instance, order.slot))
+          throw new ModelyardError('internal', 'the slot it was to be copied from is in use again.')
+        await save(loaded, order.slot, path)
+      })
       report({ type: 'park-finished', context, bytes, took: clock.now() - begun })
       report({ type: 'context-room-measured', room: await shelf.room() })
     } catch (thrown) {
