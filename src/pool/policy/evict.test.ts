@@ -186,4 +186,17 @@ describe('the smallest set', () => {
     const victims = chooseVictims(many, isSoft, (some) => some.length >= size)
     expect(victims?.map(({ id }) => Number(id))).toEqual(Array.from({ length: size }, (_, index) => index))
   })
+
+  it('gives up the larger of two copies of which one has to stay, or what is needed would never come free (R9)', () => {
+    const world = newWorld({ limits: { memory: { ram: { budget: 60, absolute: 60 } } } })
+    world.declare(sized('pair', 20, { slots: 1, minInstances: 1, maxInstances: 2, keepAlive: -1 }))
+    world.declare(sized('big', 40))
+    for (let count = 0; count < 2; count++) world.request({ model: 'pair', hold: 300 })
+    world.run(2000)
+    const [, second] = world.copies.values()
+    if (second !== undefined) world.machine.grow(second, 1.3)
+    const big = world.request({ model: 'big', hold: 10 })
+    world.run(100_000)
+    expect(big.outcome).toBe('done')
+  })
 })

@@ -55,17 +55,18 @@ export function evictableSoon(step: Step, demand: Demand | undefined): Instance[
 }
 
 function spareAmong(step: Step, may: (instance: Instance) => boolean): Instance[] {
-  const left = new Map<string, number>()
   const cost = costs(step)
-  return step.state.instances
-    .filter(may)
-    .sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
-    .filter(({ model }) => {
-      const state = step.state.models.get(model)
-      const spare = left.get(model) ?? (state === undefined ? 0 : step.rules.spareCopies(step.state, state))
-      left.set(model, spare - 1)
-      return spare > 0
-    })
+  const candidates = step.state.instances.filter(may).sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
+  const left = new Map<string, number>()
+  const isSpare = ({ model }: Instance): boolean => {
+    const state = step.state.models.get(model)
+    const spare = left.get(model) ?? (state === undefined ? 0 : step.rules.spareCopies(step.state, state))
+    left.set(model, spare - 1)
+    return spare > 0
+  }
+  // Copies of one model can differ in what they hold: the smaller stay, or what is needed might never come free (R9).
+  const spare = new Set(candidates.toSorted((a, b) => b.total - a.total).filter(isSpare))
+  return candidates.filter((instance) => spare.has(instance))
 }
 
 export function isSoftlyPinned(state: PoolState): (instance: Instance) => boolean {
