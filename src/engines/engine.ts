@@ -1,3 +1,4 @@
+import { ModelyardError } from '../base/errors.ts'
 import type { Footprint, HostReading, MeasuredFootprint, MemoryDomain } from '../host/memory.ts'
 import type { ModelFacts } from '../models/model-facts.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
@@ -180,6 +181,15 @@ export type LoadFailureClass =
   | 'timeout'
   | 'crash'
   | 'aborted'
+
+/** A load that failed before there was a worker with log lines. `message` says what to do about it. */
+export function loadFailed(failure: LoadFailureClass, message: string, cause?: unknown): ModelyardError {
+  return new ModelyardError('model_load_failed', message, { details: { failure, logTail: [] }, cause })
+}
+
+export function loadAborted(signal: AbortSignal): ModelyardError {
+  return new ModelyardError('aborted', 'The load was given up.', { cause: signal.reason })
+}
 
 /** A kind of runtime. One folder each; `pool/` knows nothing of engines but this file. */
 export interface Engine {

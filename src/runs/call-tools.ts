@@ -1,4 +1,4 @@
-import { abortError, onAbort } from '../base/abort.ts'
+import { abortable } from '../base/abort.ts'
 import type { Message, ToolCall } from '../tasks/message.ts'
 import type { HandledTool } from './tool-handler.ts'
 
@@ -11,16 +11,7 @@ export async function callTools(
   tools: readonly HandledTool[],
   signal: AbortSignal,
 ): Promise<Message[]> {
-  const results = Promise.all(calls.map(async (call) => resultOf(call, tools, signal)))
-  let release = (): void => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    release = onAbort(signal, () => reject(abortError(signal)))
-  })
-  try {
-    return await Promise.race([results, aborted])
-  } finally {
-    release()
-  }
+  return abortable(Promise.all(calls.map(async (call) => resultOf(call, tools, signal))), signal)
 }
 
 async function resultOf(

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
-import { ModelyardError } from '../../base/errors.ts'
 import { weightsId } from '../../models/weights-id.ts'
 import { ChatTemplate } from '../../templates/chat-template.ts'
-import type { LoadedModel, LoadFailureClass, LoadOptions, LoadPlan } from '../engine.ts'
+import { loadFailed, type LoadedModel, type LoadOptions, type LoadPlan } from '../engine.ts'
 import { GrammarShelf } from './answer-grammar.ts'
 import { ContextGate } from './context-gate.ts'
 import { EmbeddingWork } from './embedding-work.ts'
@@ -54,7 +53,7 @@ export async function loadModel(plan: LoadPlan, using: LoadWith): Promise<Loaded
 /** @throws model_load_failed when the spec demands a GPU and there is none */
 function requireGpu(plan: LoadPlan, { llama }: LlamaRuntime): void {
   const refusal = gpuRefusal(plan, llama.gpu !== false)
-  if (refusal !== undefined) throw failed('bad_option', refusal)
+  if (refusal !== undefined) throw loadFailed('bad_option', refusal)
 }
 
 /** @throws model_load_failed when the file is gone since it was inspected (BR-26) */
@@ -62,15 +61,11 @@ async function requireFile({ model, facts }: LoadPlan): Promise<void> {
   try {
     await stat(facts.path ?? '')
   } catch {
-    throw failed(
+    throw loadFailed(
       'bad_file',
       `Model "${model}" cannot be loaded: its file is gone. (${facts.path ?? 'no path'})`,
     )
   }
-}
-
-function failed(failure: LoadFailureClass, message: string): ModelyardError {
-  return new ModelyardError('model_load_failed', message, { details: { failure, logTail: [] } })
 }
 
 async function loadWeights(plan: LoadPlan, { runtime, signal, onProgress }: LoadWith): Promise<LlamaModel> {

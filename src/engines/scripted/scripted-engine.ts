@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { SystemClock, type Clock } from '../../base/clock.ts'
-import { ModelyardError } from '../../base/errors.ts'
 import { readShape } from '../../base/shape.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import type {
-  Availability,
-  Engine,
-  EngineCapabilities,
-  LoadedModel,
-  LoadFailureClass,
-  LoadOptions,
-  LoadPlan,
+import {
+  loadAborted,
+  loadFailed,
+  type Availability,
+  type Engine,
+  type EngineCapabilities,
+  type LoadedModel,
+  type LoadOptions,
+  type LoadPlan,
 } from '../engine.ts'
 import { Lifetime } from './lifetime.ts'
 import { compileScript, type CompiledEntry } from './script.ts'
@@ -90,14 +90,6 @@ export class ScriptedEngine implements Engine {
 }
 
 const PROGRESS_STEPS = 4
-
-function loadAborted(signal: AbortSignal): ModelyardError {
-  return new ModelyardError('aborted', 'The load was given up.', { cause: signal.reason })
-}
-
-function loadFailed(failure: LoadFailureClass, message: string, cause?: unknown): ModelyardError {
-  return new ModelyardError('model_load_failed', message, { details: { failure, logTail: [] }, cause })
-}
 
 async function readScript(script: ScriptedOptions['script']): Promise<CompiledEntry[] | undefined> {
   if (script === undefined) return undefined

@@ -3,14 +3,15 @@ import { nearestNames } from '../../base/nearest.ts'
 import { ModelyardError, toModelyardError } from '../../base/errors.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import type {
-  Availability,
-  Engine,
-  EngineCapabilities,
-  LoadedModel,
-  LoadFailureClass,
-  LoadOptions,
-  LoadPlan,
+import {
+  loadAborted,
+  loadFailed,
+  type Availability,
+  type Engine,
+  type EngineCapabilities,
+  type LoadedModel,
+  type LoadOptions,
+  type LoadPlan,
 } from '../engine.ts'
 import { EndpointPool } from './endpoint-pool.ts'
 import { UpstreamModel } from './upstream-model.ts'
@@ -116,12 +117,4 @@ function unknownThere(model: string, remoteModel: string, names: readonly string
     'bad_option',
     `The upstream of model "${model}" has no model "${remoteModel}" among its ${names.length}; set remoteModel.${hint}`,
   )
-}
-
-function loadFailed(failure: LoadFailureClass, message: string, cause?: unknown): ModelyardError {
-  return new ModelyardError('model_load_failed', message, { details: { failure, logTail: [] }, cause })
-}
-
-function loadAborted(signal: AbortSignal): ModelyardError {
-  return new ModelyardError('aborted', 'The load was given up.', { cause: signal.reason })
 }

@@ -14,8 +14,7 @@ export function inspectGrant(look: Look, command: CommandOf<'grant-lease'>): voi
     breach('P4', `${decision.state.runs} runs`)
   }
   // R16: what is read from disk before the run is what the slot holds then.
-  const read = world.machine.shelf.promised.get(command.lease)
-  const content = read ?? copy?.slots[command.slot]?.content ?? []
+  const content = visitor?.promised ?? copy?.slots[command.slot]?.content ?? []
   const shared = sharedBlocks(content, visitor?.request.chain ?? [])
   if (command.keptPrefix > shared)
     breach('F1', `${command.lease} keeps ${command.keptPrefix} blocks and shares ${shared}`)

@@ -57,9 +57,11 @@ export class Lobby {
   #grant(command: CommandOf<'grant-lease'>): void {
     const copy = this.#machine.copies.get(command.instance)
     const slot = copy?.slots[command.slot]
-    if (copy !== undefined) this.#machine.shelf.promise(copy, command)
+    const asker = this.visitors.get(command.ticket)
+    if (copy !== undefined && asker !== undefined)
+      asker.promised = this.#machine.shelf.promisedBy(copy, command)
     // F8: whoever left in the meantime gives it back at once.
-    if (this.visitors.get(command.ticket)?.outcome === 'aborted') return this.#giveBack(command)
+    if (asker?.outcome === 'aborted') return this.#giveBack(command)
     const visitor = this.#waiting(command.ticket, 'granted')
     if (copy === undefined || slot === undefined || copy.isGone || copy.stage !== 'ready') {
       this.absurdities.push(`${command.lease} is for ${command.instance}, which is ${copy?.stage}`)

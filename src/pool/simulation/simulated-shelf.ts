@@ -20,8 +20,6 @@ export class SimulatedShelf {
   readonly files: Map<string, ShelvedFile> = new Map()
   /** What the policy should have prevented: reading what is not there, or is of another model. */
   readonly absurdities: string[] = []
-  /** What each lease was promised to find in its slot, of those that read something into it. */
-  readonly promised: Map<string, Fingerprint> = new Map()
   /** Nothing spoils. */
   isReliable = false
   readonly #around: MachineSurroundings
@@ -44,12 +42,12 @@ export class SimulatedShelf {
   }
 
   /** What the lease counts on, looked up while nobody else has been given the slot it comes from. */
-  promise(copy: Copy, { park = [], restore, lease }: CommandOf<'grant-lease'>): void {
-    if (restore === undefined) return
+  promisedBy(copy: Copy, { park = [], restore }: CommandOf<'grant-lease'>): Fingerprint | undefined {
+    if (restore === undefined) return undefined
     const written = park.find(({ context }) => context === restore)
     const content =
       written === undefined ? this.files.get(restore)?.content : copy.slots[written.slot]?.content
-    this.promised.set(lease, content ?? [])
+    return content ?? []
   }
 
   /** What comes before a run: old content is written, other content read. */

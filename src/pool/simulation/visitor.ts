@@ -40,6 +40,8 @@ export interface Visitor {
   readonly arrivedAt: number
   outcome: 'waiting' | 'granted' | 'done' | 'refused' | 'aborted' | 'cut'
   granted: CommandOf<'grant-lease'> | undefined
+  /** What it was promised to find in its slot, where something is read into that before its run. */
+  promised: Fingerprint | undefined
   grantedAt: number | undefined
   endedAt: number | undefined
   refusedWith: SerializedError | undefined
@@ -54,6 +56,7 @@ export function newVisitor(ticket: string, request: VisitRequest, arrivedAt: num
     arrivedAt,
     outcome: 'waiting',
     granted: undefined,
+    promised: undefined,
     grantedAt: undefined,
     endedAt: undefined,
     refusedWith: undefined,
