@@ -44,7 +44,7 @@ function placeLoad(
   const keepAlive = ticket.keepAlive ?? instance.keepAlive
   setInstance(step, { ...instance, usedAt: step.at, asked, keepAlive })
   command(step, { type: 'answer-load', ticket: ticket.id, model: ticket.model, instance: instance.id })
-  return 'served'
+  return 'ended'
 }
 
 function placeRun(
@@ -99,7 +99,7 @@ function waitForOthersWithParts(step: Step, turn: Turn, model: ModelState, ticke
   if (others.length > 0) return waits(turn, ticket, { kind: 'together', uses, holders: others })
   const error = step.rules.impossible(step, demandFor(model, ticket)) ?? notTogether(ticket.model, uses)
   refuse(step, ticket, error)
-  return 'served'
+  return 'ended'
 }
 
 function concurrencyWait(step: Step): Wait {

@@ -30,7 +30,7 @@ export function seekLoad(
   const never = step.rules.impossible(step, demand)
   if (never !== undefined) return refused(step, ticket, never)
   const attempt = makeRoom(step, turn, model, demand, ticket)
-  if (attempt === 'refused') return 'served'
+  if (attempt === 'refused') return 'ended'
   return attempt === 'started' && grow(step, turn, model, ticket) ? 'passed' : 'blocked'
 }
 
@@ -81,7 +81,7 @@ function mayGrow(
 
 function refused(step: Step, ticket: Ticket, error: SerializedError): Outcome {
   refuse(step, ticket, error)
-  return 'served'
+  return 'ended'
 }
 
 /** R11: during the backoff everybody gets the cause, and is told when to come again. */

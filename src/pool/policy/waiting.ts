@@ -4,10 +4,10 @@ import type { Demand, Step, Turn } from './step.ts'
 import type { Wait } from './wait.ts'
 
 /**
- * How a ticket fared: it is `served` (or refused); it is `passed` over, and the next ticket of its model may try, because a load in progress will serve it or an instance makes way; or
+ * How a ticket fared: it is `served` with a lease; it is `ended`, answered or refused, and nothing more will come of it; it is `passed` over, and the next ticket of its model may try, because a load in progress will serve it or an instance makes way; or
  * it is `blocked`, and all later ones of its model with it.
  */
-export type Outcome = 'served' | 'passed' | 'blocked'
+export type Outcome = 'served' | 'ended' | 'passed' | 'blocked'
 
 /** Notes what the first ticket of a model waits for (R19). */
 export function waits(turn: Turn, ticket: Ticket, wait: Wait): 'blocked' {

@@ -147,3 +147,26 @@ describe('the queue (F4)', () => {
     expect(waiting.outcome).toBe('done')
   })
 })
+
+describe('a ticket that ends without a lease', () => {
+  /** `big` comes before the operator's load of `small`, which is entitled to the copy that `big` needs gone. */
+  it('does not leave an older one waiting for ever for the copy that it was owed (R9)', () => {
+    const world = newWorld({ limits: { swapPatience: 1000 } })
+    world.declare(sized('small', 40, { slots: 1, keepAlive: -1, loadTime: 1000 }))
+    world.declare(sized('big', 80))
+    const first = world.request({ model: 'small', hold: 20_000 })
+    const load = world.request({ model: 'small', wants: 'instance', priority: 'background' })
+    world.request({ model: 'small', hold: 20_000 })
+    const big = world.request({ model: 'big', hold: 10 })
+    world.request({ model: 'small', hold: 1000 })
+    world.run(1500)
+    const younger = world.request({ model: 'small', hold: 300 })
+    world.run(200_000)
+    expect([first, load, big, younger].map(({ outcome }) => outcome)).toEqual([
+      'done',
+      'done',
+      'done',
+      'done',
+    ])
+  })
+})

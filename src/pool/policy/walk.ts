@@ -19,12 +19,22 @@ export function walk(step: Step): void {
   const idle = queues.length === 0 && minimums.length === 0
   if (idle && instances.every(({ state }) => state === 'ready' || state === 'draining'))
     return forgetWaits(step)
-  const turn = newTurn()
-  startWarmUps(step, turn)
-  placeAll(step, turn)
+  const turn = placeUntilSettled(step)
   for (const id of minimums) restoreMinimum(step, turn, id)
   dropUnwantedLoads(step)
   step.state.waits = turn.waits
+}
+
+/**
+ * R9: a grant is followed by its release, which has everybody looked at again; a ticket that is answered or refused here is not. Whoever
+ * came before it and waited only for it would wait for ever.
+ */
+function placeUntilSettled(step: Step): Turn {
+  for (;;) {
+    const turn = newTurn()
+    startWarmUps(step, turn)
+    if (!placeAll(step, turn)) return turn
+  }
 }
 
 function forgetWaits(step: Step): void {
@@ -50,19 +60,23 @@ function waitForWarmUp(step: Step, turn: Turn, instance: Instance): void {
   else holdForThreads(step, turn, instance.plan.threads, { model: instance.model, since })
 }
 
-function placeAll(step: Step, turn: Turn): void {
+/** True when a ticket was ended that somebody who still waits may have waited for. */
+function placeAll(step: Step, turn: Turn): boolean {
+  let hasEnded = false
   const lines = step.state.queues.map((queue): Cursor => ({ tickets: ranked(step, queue), next: 0 }))
   if (lines.length > 1) lines.sort((a, b) => compareHeads(step, a, b))
   for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
     const ticket = line.tickets[line.next]
     if (ticket === undefined) continue
     const outcome = place(step, turn, ticket)
-    if (outcome !== 'served') wake(step, risesAt(ticket, step.at) ?? Number.POSITIVE_INFINITY)
+    if (outcome === 'ended') hasEnded ||= turn.waits.size > 0
+    else if (outcome !== 'served') wake(step, risesAt(ticket, step.at) ?? Number.POSITIVE_INFINITY)
     // What stops the first of a model stops all behind it.
     if (outcome === 'blocked') continue
     line.next++
     if (line.next < line.tickets.length) putBack(step, lines, line)
   }
+  return hasEnded
 }
 
 function compareHeads(step: Step, a: Cursor, b: Cursor): number {
