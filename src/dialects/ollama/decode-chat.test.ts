@@ -140,6 +140,28 @@ describe('messages', () => {
     expect(messages[0]?.content).toMatchObject([{ type: 'image', mediaType }])
   })
 
+  const TOOL = { type: 'function', function: { name: 'look' } }
+  it.each([
+    ['none', 'none'],
+    ['auto', 'auto'],
+    ['required', 'required'],
+    [{ type: 'function', function: { name: 'look' } }, { name: 'look' }],
+  ])('tool_choice %j, an extension in the words of the OpenAI API', (choice, toolChoice) => {
+    const asked = { tools: [TOOL], tool_choice: choice, parallel_tool_calls: false }
+    expect(decode(asked)).toMatchObject({ toolChoice, parallelToolCalls: false })
+  })
+
+  it.each([
+    [{ tools: [TOOL], tool_choice: 'banana' }, 'invalid_request tool_choice'],
+    [{ tools: [], tool_choice: 'required' }, 'invalid_request tool_choice'],
+    [
+      { tools: [TOOL], tool_choice: { type: 'function', function: { name: 'x' } } },
+      'invalid_request tool_choice.function.name',
+    ],
+  ])('%j: %s', (body, outcome) => {
+    expect(refusal(body)).toBe(outcome)
+  })
+
   it('results go to the oldest open call of their name, in whatever order they come', () => {
     const call = (name: string, id?: string): Fields => ({
       function: { name },

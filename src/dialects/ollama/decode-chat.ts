@@ -1,8 +1,8 @@
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import { decodeBody } from '../decode-model.ts'
+import { decodeTools } from '../decode-tools.ts'
 import type { AnswerAction, DialectRequest, RunAction } from '../dialect.ts'
 import { optionalArray, type Fields } from '../fields.ts'
-import { checkTools, decodeFunctionTool } from '../function-tool.ts'
 import { refuseUnsupported } from '../parameter-table.ts'
 import { chatShape } from './answer-shape.ts'
 import { decodeRunOptions } from './decode-keep-alive.ts'
@@ -43,17 +43,10 @@ export function decodeChatTask(body: Fields): ChatTask {
   const { sampling, stop, maxTokens } = decodeOptions(body)
   const task: ChatTask = { kind: 'chat', messages: decodeMessages(body['messages']), sampling, stop }
   if (maxTokens !== undefined) task.maxTokens = maxTokens
+  // The choice among tools is an extension, in OpenAI's words.
   decodeTools(body, task)
   decodeAnswerWishes(body, task)
   return task
-}
-
-function decodeTools(body: Fields, task: ChatTask): void {
-  const tools = (optionalArray(body, 'tools') ?? []).map((tool, index) =>
-    decodeFunctionTool(tool, `tools[${index}]`),
-  )
-  checkTools(tools, (index) => `tools[${index}].function.name`)
-  if (tools.length > 0) task.tools = tools
 }
 
 /** What chat and generate ask of an answer alike. */

@@ -11,7 +11,7 @@ import {
   type Fields,
 } from '../fields.ts'
 import { checkTools, decodeFunctionDefinition } from '../function-tool.ts'
-import { decodeMode, offerTools, type DecodedChoice } from '../openai/decode-tools.ts'
+import { decodeMode, offerTools, type DecodedChoice } from '../decode-tools.ts'
 
 /** Tools that run at the API's own side; nobody runs them here. */
 const HOSTED =

@@ -1,5 +1,5 @@
-import type { ChatTask } from '../../tasks/chat-task.ts'
-import type { Tool, ToolChoice } from '../../tasks/message.ts'
+import type { ChatTask } from '../tasks/chat-task.ts'
+import type { Tool, ToolChoice } from '../tasks/message.ts'
 import {
   asFields,
   asString,
@@ -11,12 +11,12 @@ import {
   optionalChoice,
   wrongType,
   type Fields,
-} from '../fields.ts'
-import { checkTools, decodeFunctionTool } from '../function-tool.ts'
+} from './fields.ts'
+import { checkTools, decodeFunctionTool } from './function-tool.ts'
 
 const MODES = ['none', 'auto', 'required'] as const
 
-/** Fills in `tools`, `toolChoice` and `parallelToolCalls`. */
+/** Fills in `tools`, `toolChoice` and `parallelToolCalls` from fields as OpenAI's chat has them. @throws ModelyardError that names the wrong field */
 export function decodeTools(body: Fields, task: ChatTask): void {
   const tools = (optionalArray(body, 'tools') ?? []).map((tool, index) =>
     decodeFunctionTool(tool, `tools[${index}]`),
