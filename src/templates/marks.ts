@@ -12,7 +12,10 @@ export const SYSTEM_PLACE = '\uFDD1'
 /** The end of a message that the model is to continue (E4). */
 export const CONTINUE_HERE = '\uFDD2'
 
-const MARKS = /[\uFDD0-\uFDD2]/g
+/** Before a key of an object that is a number. */
+export const NUMBER_KEY = '\uFDD3'
+
+const MARKS = /[\uFDD0-\uFDD3]/g
 
 export function withoutMarks(text: string): string {
   return text.replace(MARKS, '')

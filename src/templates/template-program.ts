@@ -17,6 +17,7 @@ const REFUSE = 'refuse_conversation'
 export class TemplateProgram {
   readonly #template: Template
   readonly #escapes: boolean
+  readonly #wantsFunctions: boolean
 
   /** @throws ModelyardError `unsupported` when the template cannot be read */
   constructor(source: string) {
@@ -31,6 +32,7 @@ export class TemplateProgram {
       )
     }
     this.#escapes = source.includes('ensure_ascii')
+    this.#wantsFunctions = /\bfunctions\b/.test(source) && /\bdatetime\b/.test(source)
   }
 
   /** @throws ModelyardError `invalid_request` with the template's own words for what it does not take, `unsupported` when it cannot be run */
@@ -40,6 +42,7 @@ export class TemplateProgram {
     )
     try {
       const text = this.#template.render({
+        ...(this.#wantsFunctions && functionVariables(variables['tools'])),
         ...Object.fromEntries(given),
         ...GAP_FUNCTIONS,
         [REFUSE]: refuse,
@@ -51,6 +54,13 @@ export class TemplateProgram {
       throw new ModelyardError('unsupported', message, { details: { param: 'messages' }, cause: error })
     }
   }
+}
+
+/** What Firefunction's template has for tools. The day alone, so that the beginning of a prompt is the same all day. */
+function functionVariables(tools: unknown): Record<string, unknown> {
+  const offered = Array.isArray(tools) ? (tools as { function?: unknown }[]) : []
+  const functions = offered.map((tool) => tool.function ?? tool)
+  return { functions: JSON.stringify(functions, null, 4), datetime: new Date().toISOString().slice(0, 10) }
 }
 
 /** What templates call for a conversation they were not made for. */

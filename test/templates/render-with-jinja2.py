@@ -49,9 +49,16 @@ def environment():
     return made
 
 
-def rendered(template, variables):
+def function_variables(tools):
+    """What Firefunction's template has for tools, as its makers give it."""
+    functions = json.dumps([tool["function"] for tool in tools or []], ensure_ascii=False, indent=4)
+    return {"functions": functions, "datetime": "2026-11-30"}
+
+
+def rendered(template, source, variables):
+    more = function_variables(variables["tools"]) if "+ datetime" in source else {}
     try:
-        return {"text": template.render(**variables)}
+        return {"text": template.render(**variables, **more)}
     except RefusedError as error:
         return {"refused": str(error)}
     except Exception as error:  # The template cannot be run on it at all.
@@ -62,8 +69,11 @@ def main():
     conversations = json.loads((HERE / "conversations.json").read_text())
     results = {}
     for path in sorted((HERE / "llama.cpp").glob("*.jinja")):
-        template = environment().from_string(path.read_text())
-        results[path.name] = {name: rendered(template, given) for name, given in conversations.items()}
+        source = path.read_text()
+        template = environment().from_string(source)
+        results[path.name] = {
+            name: rendered(template, source, given) for name, given in conversations.items()
+        }
     (HERE / "rendered.json").write_text(json.dumps(results, ensure_ascii=False, indent=1) + "\n")
 
 

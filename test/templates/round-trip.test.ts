@@ -90,15 +90,6 @@ const ONE_CALL = new Set([
   'openai-gpt-oss-120b.jinja',
 ])
 
-/** What the interpreter or our table of families cannot do yet. */
-const GAPS: Record<string, string> = {
-  'ByteDance-Seed-OSS.jinja': 'the interpreter knows no numbers as keys',
-  'Kimi-K2-Instruct.jinja': 'its history of calls fails in Python too (list.append); it is told in our words',
-  'Kimi-K2-Thinking.jinja': 'the same',
-  'MiniMax-M3.jinja': 'arguments are tags of their own names',
-  'fireworks-ai-llama-3-firefunction-v2.jinja': 'needs variables of its own (datetime, functions)',
-}
-
 describe('history → prompt → calls: what a template writes for calls is read back as these calls', () => {
   const readBack = (name: string): { wanted: unknown; got: unknown[] } => {
     const template = templateOf(name)
@@ -107,11 +98,7 @@ describe('history → prompt → calls: what a template writes for calls is read
     const wanted = calls.map((call) => ({ name: call.name, given: JSON.parse(call.arguments) as unknown }))
     return { wanted, got: [1, 3, 1000].map((size) => read(template, text, size)) }
   }
-  it.each(NAMES.filter((name) => !(name in GAPS)))('%s', (name) => {
-    const { wanted, got } = readBack(name)
-    expect(got).toEqual([wanted, wanted, wanted])
-  })
-  it.fails.each(Object.keys(GAPS))('%s: not yet', (name) => {
+  it.each(NAMES)('%s', (name) => {
     const { wanted, got } = readBack(name)
     expect(got).toEqual([wanted, wanted, wanted])
   })

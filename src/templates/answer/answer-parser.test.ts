@@ -223,6 +223,21 @@ describe('families', () => {
       '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>look<｜tool▁sep｜>{"at": "it"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
       ['look({"at": "it"})'],
     ],
+    [
+      'minimax-m3',
+      ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="look">]<]minimax[>[<at>a <b> "c"]<]minimax[>[</at>]<]minimax[>[<days>3]<]minimax[>[</days>]<]minimax[>[</invoke>\n]<]minimax[>[<invoke name="look">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+      [String.raw`look({"at": "a <b> \"c\"", "days": 3})`, 'look({})'],
+    ],
+    [
+      'minimax-m3',
+      ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="look">]<]minimax[>[<in>]<]minimax[>[<item>]<]minimax[>[<x>1]<]minimax[>[</x>]<]minimax[>[<y>true]<]minimax[>[</y>]<]minimax[>[</item>]<]minimax[>[<item>two]<]minimax[>[</item>]<]minimax[>[</in>]<]minimax[>[</invoke>]<]minimax[>[</tool_call>',
+      ['look({"in": [{"x": 1, "y": true}, "two"]})'],
+    ],
+    [
+      'minimax-m3',
+      ']<]minimax[>[<tool_call>\n{"name": "look", "arguments": {"at": "it"}}\n]<]minimax[>[</tool_call>',
+      ['look({"at": "it"})'],
+    ],
     ['generic', 'Sure. {"name": "look"}', ['text:Sure. {"name": "look"}']],
     ['generic', '{"name": "look", "arguments": {}}', ['look({})']],
   ])('%s', (name, text, wanted) => {
@@ -300,6 +315,9 @@ describe('whatever the model writes', () => {
     'look',
     '<function=look>',
     '<parameter=at>',
+    ']<]minimax[>[<invoke name="look">',
+    ']<]minimax[>[<at>',
+    ']<]minimax[>[</at>',
   ]
   const answer = fc.array(fc.oneof(fc.constantFrom(...marks, ...scraps), fc.string({ maxLength: 5 })), {
     maxLength: 12,

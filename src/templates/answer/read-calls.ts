@@ -1,6 +1,7 @@
 import type { ToolCallFormat } from '../tool-calls/tool-call-format.ts'
 import type { CallSink } from './call-sink.ts'
 import type { Feed, Reading } from './feed.ts'
+import { readElementCall } from './read-element-call.ts'
 import { readJsonCall, readKeyedCall } from './read-json-call.ts'
 import { readLiteralCall } from './read-literal-call.ts'
 import { readNamedCall } from './read-named-call.ts'
@@ -18,7 +19,7 @@ export function* readCalls(
 ): Reading<string> {
   feed.record()
   feed.take(marker.length)
-  const isList = format.shape.body !== 'named' && format.shape.body !== 'tagged'
+  const isList = !['named', 'tagged', 'elements'].includes(format.shape.body)
   for (let count = 0; ; count++) {
     yield* feed.skip(isList ? /[\s,[\]]/ : /\s/)
     const isOver = count > 0 && ((yield* feed.takeOf(format.ends)) || !(yield* isAnother(feed, format)))
@@ -44,7 +45,10 @@ function* readCall(feed: Feed, { shape }: ToolCallFormat, sink: CallSink): Readi
   if (shape.body === 'keyed-json') return yield* readKeyedCall(feed, sink)
   if (shape.body === 'named') return yield* readNamedCall(feed, shape, sink)
   // A call that was forced is written as JSON also where the model itself would use tags.
-  if (shape.body === 'json' || (yield* feed.peek()) === '{') return yield* readJsonCall(feed, sink)
+  if (shape.body === 'elements' && (yield* feed.peek()) !== '{')
+    return yield* readElementCall(feed, shape, sink)
+  if (shape.body === 'json' || shape.body === 'elements' || (yield* feed.peek()) === '{')
+    return yield* readJsonCall(feed, sink)
   return shape.body === 'literal'
     ? yield* readLiteralCall(feed, shape, sink)
     : yield* readTaggedCall(feed, shape, sink)

@@ -82,10 +82,16 @@ function heldBack(text: string, close: string): number {
 function isText(header: string, schema: unknown): boolean {
   if (/\b(?:string="true"|type="string")/.test(header)) return true
   if (/\b(?:string="false"|type=")/.test(header)) return false
+  return isTextSchema(schema)
+}
+
+/** Whether a JSON Schema is one of texts. */
+export function isTextSchema(schema: unknown): boolean {
   return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'string'
 }
 
-function asJson(text: string): string {
+/** What a model wrote for a value, as JSON: JSON, a word of Python, or else a text. */
+export function asJson(text: string): string {
   try {
     JSON.parse(text)
     return text

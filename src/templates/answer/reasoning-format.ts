@@ -27,7 +27,8 @@ const FORMATS: readonly (ReasoningFormat & { sign?: RegExp })[] = [
   },
   { begin: '<think:opensource>', end: '</think:opensource>' },
   { begin: '<seed:think>', end: '</seed:think>' },
-  { begin: '<mm:think>', end: '</mm:think>' },
+  // An answer without a thought begins with its end.
+  { begin: '<mm:think>', end: '</mm:think>', silent: ['</mm:think>'] },
   {
     begin: '<think>',
     end: '</think>',

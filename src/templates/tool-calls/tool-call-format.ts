@@ -24,6 +24,15 @@ export interface TaggedShape {
   spacedValues: boolean
 }
 
+/** Every argument an element of its own name, with elements inside of objects and lists, each tag behind the same mark. */
+export interface ElementShape {
+  body: 'elements'
+  mark: string
+  open: string
+  nameEnd: string
+  close: string
+}
+
 /** A call as in a programming language: `get_weather(city="Rome")`. */
 export interface LiteralShape {
   body: 'literal'
@@ -54,7 +63,7 @@ export interface ToolCallFormat {
   begins: readonly string[]
   /** Any of these ends them; none = they end with the last call. */
   ends: readonly string[]
-  shape: JsonShape | KeyedJsonShape | NamedShape | TaggedShape | LiteralShape
+  shape: JsonShape | KeyedJsonShape | NamedShape | TaggedShape | ElementShape | LiteralShape
   /** A JSON object at the very beginning of an answer is a call too, when it names a tool. */
   bare?: boolean
   /** Only names of the tools offered are calls: the marker stands for other things as well. */

@@ -45,6 +45,9 @@ const ARGUMENT_TAGS: TaggedShape = {
   spacedValues: false,
 }
 
+/** Before each tag of MiniMax M3. */
+const MINIMAX_MARK = ']<]minimax[>['
+
 /** What models are asked for whose template knows nothing of tools, and what most models write anyway. */
 export const GENERIC_FORMAT: ToolCallFormat = {
   family: 'generic',
@@ -164,6 +167,20 @@ export const TOOL_CALL_FORMATS: readonly ToolCallFormat[] = [
     ends: [],
     shape: { body: 'named', header: /^(?<name>[\w.-]+)\n\s*$/, closes: [] },
     silent: ['>>>all\n'],
+  },
+  {
+    family: 'minimax-m3',
+    sign: /\]<\]minimax\[>\[/,
+    begins: [`${MINIMAX_MARK}<tool_call>`],
+    ends: [`${MINIMAX_MARK}</tool_call>`],
+    shape: {
+      body: 'elements',
+      mark: MINIMAX_MARK,
+      open: `${MINIMAX_MARK}<invoke name="`,
+      nameEnd: '">',
+      close: `${MINIMAX_MARK}</invoke>`,
+    },
+    inner: [MINIMAX_MARK],
   },
   {
     family: 'minimax',
