@@ -74,7 +74,7 @@ const pair = (estimate, real) => `${mib(estimate)} / ${mib(real)} (${percent(est
 async function termsOf(path, plan) {
   const { reportBuffers } = await load('test/models/report-buffers.ts')
   const { shapeOfPlan } = await load('src/engines/node-llama-cpp/node-llama-cpp-plan.ts')
-  const { computeBytes, reservedBytes } = await load('src/engines/node-llama-cpp/footprint.ts')
+  const { computeBytes, reservedBytes } = await load('src/engines/llama-cpp/footprint.ts')
   const shape = shapeOfPlan(plan)
   const { gguf } = plan.facts
   const report = await reportBuffers(path, shape, FILL)

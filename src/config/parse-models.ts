@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { absolutePath } from '../base/scalar-shapes.ts'
 import { report, type ReadContext } from '../base/shape.ts'
-import { LLAMA_LIMITS } from '../engines/node-llama-cpp/llama-limits.ts'
+import { LLAMA_LIMITS } from '../engines/llama-cpp/llama-limits.ts'
 import { CATALOG } from '../models/catalog.ts'
 import type { DeviceOptions, ModelSpec } from '../models/model-spec.ts'
 import { DEFAULT_ENGINE } from './engine-options.ts'

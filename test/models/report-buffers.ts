@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { LoadShape } from '../../src/engines/node-llama-cpp/footprint.ts'
+import type { LoadShape } from '../../src/engines/llama-cpp/footprint.ts'
 import { ENGINES_DIRECTORY } from './paths.ts'
 
 const run = promisify(execFile)

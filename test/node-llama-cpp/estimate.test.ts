@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel, LoadPlan } from '../../src/engines/engine.ts'
-import { computeBytes, reservedBytes } from '../../src/engines/node-llama-cpp/footprint.ts'
+import { computeBytes, reservedBytes } from '../../src/engines/llama-cpp/footprint.ts'
 import { shapeOfPlan } from '../../src/engines/node-llama-cpp/node-llama-cpp-plan.ts'
 import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
 import type { GgufFacts } from '../../src/models/model-facts.ts'

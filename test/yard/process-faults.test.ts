@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelInput } from '../../src/config/configuration-input.ts'
 import type { Engine } from '../../src/engines/engine.ts'
-import type { WorkerDeadlines } from '../../src/engines/worker/worker-deadlines.ts'
+import type { WorkerDeadlines } from '../../src/engines/supervision/worker-deadlines.ts'
 import type { YardEvent } from '../../src/events/event-map.ts'
 import { groupMembers } from '../../src/host/process-tree.ts'
 import type { Yard } from '../../src/yard.ts'

@@ -1,79 +1,59 @@
 import type { Part, TokenLogprob } from '../../tasks/part.ts'
 import type { AnswerParser } from '../../templates/answer/answer-parser.ts'
-import { StopMatcher } from '../../templates/stop-matcher.ts'
 import { TokenTextDecoder } from '../../templates/text-decoder.ts'
+import { AnswerReader, type AnswerReaderOptions } from '../llama-cpp/answer-reader.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-export interface AnswerTextOptions {
+export interface AnswerTextOptions extends AnswerReaderOptions {
   vocabulary: Vocabulary
-  stops: readonly string[]
-  /** Absent = all is text. */
-  parser?: AnswerParser
-  /** A model that thinks although it was told not to is not heard. */
-  hidesReasoning: boolean
 }
 
-/**
- * An answer as it grows token by token: whole characters only (BR-02), text, reasoning and calls apart, and no text that may be a stop
- * string (BR-41). Stop strings are looked for in the text alone.
- */
+/** An answer as it grows token by token: whole characters only (BR-02), read as {@link AnswerReader} does. */
 export class AnswerText {
   readonly #vocabulary: Vocabulary
   readonly #decoder = new TokenTextDecoder()
-  readonly #stops: StopMatcher
   readonly #parser: AnswerParser | undefined
-  readonly #hidesReasoning: boolean
+  readonly #reader: AnswerReader
   readonly #marks = new Map<number, Uint8Array>()
-  #logprobs: TokenLogprob[] = []
-  #reasoningTokens = 0
 
-  constructor({ vocabulary, stops, parser, hidesReasoning }: AnswerTextOptions) {
-    this.#hidesReasoning = hidesReasoning
+  constructor({ vocabulary, ...reading }: AnswerTextOptions) {
     this.#vocabulary = vocabulary
-    this.#stops = new StopMatcher(stops)
-    this.#parser = parser
+    this.#parser = reading.parser
+    this.#reader = new AnswerReader(reading)
   }
 
   /** The stop string that has come. */
   get stoppedBy(): string | undefined {
-    return this.#stops.matched
+    return this.#reader.stoppedBy
   }
 
   get reasoningTokens(): number {
-    return this.#reasoningTokens
+    return this.#reader.reasoningTokens
   }
 
   get inReasoning(): boolean {
-    return this.#parser?.inReasoning === true
+    return this.#reader.inReasoning
   }
 
   get calls(): number {
-    return this.#parser?.calls ?? 0
+    return this.#reader.calls
   }
 
   /** The one call that was allowed is complete. */
   get isDone(): boolean {
-    return this.#parser?.isDone === true
+    return this.#reader.isDone
   }
 
   /** @returns what can be shown now */
   add(token: number, logprob?: TokenLogprob): Part[] {
-    if (logprob !== undefined) this.#logprobs.push(logprob)
-    const wasReasoning = this.inReasoning
-    const parts = this.#parts(this.#decoder.write(this.#bytesOf(token)))
-    if (wasReasoning || this.inReasoning) {
-      this.#reasoningTokens++
-      this.#logprobs = []
-    }
-    return parts
+    const text = this.#decoder.write(this.#bytesOf(token))
+    return this.#reader.add({ text, ...(logprob !== undefined && { logprobs: [logprob] }) })
   }
 
   /** What was held back at the end; an unfinished character is dropped. */
   end(): Part[] {
     this.#decoder.end()
-    const parts = (this.#parser?.end() ?? []).flatMap((part) => this.#shown(part))
-    const text = this.#stops.end()
-    return text === '' ? parts : [...parts, ...this.#textPart(text)]
+    return this.#reader.end()
   }
 
   /** Control tokens have no text, but some are marks of calls and reasoning. */
@@ -85,28 +65,5 @@ export class AnswerText {
     const known = this.#marks.get(token) ?? Buffer.from(this.#parser.shows(text) ? text : '')
     this.#marks.set(token, known)
     return known
-  }
-
-  #parts(text: string): Part[] {
-    if (this.#parser === undefined) return this.#textPart(this.#stops.write(text))
-    return this.#parser.write(text).flatMap((part) => this.#shown(part))
-  }
-
-  #shown(part: Part): Part[] {
-    if (part.type === 'text') return this.#textPart(this.#stops.write(part.text))
-    this.#logprobs = []
-    if (part.type === 'reasoning' && this.#hidesReasoning) return []
-    // A stop string does not reach over a call, and after one nothing is shown.
-    if (this.stoppedBy !== undefined) return []
-    return [...this.#textPart(this.#stops.end()), part]
-  }
-
-  /** Log-probabilities wait for the text they are of. */
-  #textPart(text: string): Part[] {
-    if (text === '') return []
-    const logprobs = this.#logprobs
-    if (logprobs.length === 0) return [{ type: 'text', text }]
-    this.#logprobs = []
-    return [{ type: 'text', text, logprobs }]
   }
 }

@@ -3,8 +3,8 @@ import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { LlamaEmbeddingContext } from './llama-module.ts'
 import type { PooledInputs, PooledWork } from './pooled-model.ts'
-import { requireTextWithin } from './prompt.ts'
-import { fitted } from './unit-vector.ts'
+import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
+import { fitted } from '../llama-cpp/unit-vector.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** Characters from which a text is judged before it is cut into tokens: some tokenizers drop spaces, so that shorter ones may still fit. */

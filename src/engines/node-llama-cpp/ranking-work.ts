@@ -3,7 +3,7 @@ import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { LlamaRankingContext } from './llama-module.ts'
 import type { PooledInputs, PooledWork } from './pooled-model.ts'
-import { requireTextWithin } from './prompt.ts'
+import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** Characters from which a pair is judged before it is cut into tokens. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { evaluateOptions, resolveSampling } from './sampling-options.ts'
+import { resolveSampling } from '../llama-cpp/resolve-sampling.ts'
+import { evaluateOptions } from './sampling-options.ts'
 
 describe('sampling', () => {
   it("takes the request's values, then the model's, then the engine's; zero is a value", () => {

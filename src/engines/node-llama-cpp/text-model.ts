@@ -6,7 +6,7 @@ import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts
 import type { LlamaContext } from './llama-module.ts'
 import { ownMemory } from './own-memory.ts'
 import { promptOf } from './prompt.ts'
-import { isSealedFor, sealSlotFile } from './slot-file.ts'
+import { isSealedFor, sealSlotFile } from '../llama-cpp/slot-file.ts'
 import type { Slot } from './slot.ts'
 import { requireText, runText, type TextHost } from './text-run.ts'
 

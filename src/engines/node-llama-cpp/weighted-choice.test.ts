@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ResolvedSampling } from './sampling-options.ts'
+import type { ResolvedSampling } from '../llama-cpp/resolve-sampling.ts'
 import { WeightedChoice } from './weighted-choice.ts'
 
 const ALL: ResolvedSampling = {

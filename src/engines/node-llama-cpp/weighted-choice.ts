@@ -1,4 +1,4 @@
-import type { ResolvedSampling } from './sampling-options.ts'
+import type { ResolvedSampling } from '../llama-cpp/resolve-sampling.ts'
 
 type Candidate = [token: number, probability: number]
 

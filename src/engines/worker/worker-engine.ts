@@ -14,8 +14,8 @@ import type {
   LoadOptions,
   LoadPlan,
 } from '../engine.ts'
-import { WORKER_DEADLINES, type WorkerDeadlines } from './worker-deadlines.ts'
-import { loadEndedByExit, loadRefused } from './worker-exit.ts'
+import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
+import { loadEndedByExit, loadRefused } from '../supervision/worker-exit.ts'
 import { WorkerModel } from './worker-model.ts'
 import { WorkerProcess } from './worker-process.ts'
 

@@ -7,12 +7,12 @@ import type { PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
 import type { Call, CallValue, FromWorker } from './protocol.ts'
-import type { WorkerDeadlines } from './worker-deadlines.ts'
-import { describeExit, workerExited, type WorkerExit } from './worker-exit.ts'
+import type { WorkerDeadlines } from '../supervision/worker-deadlines.ts'
+import { describeExit, workerExited, type WorkerExit } from '../supervision/worker-exit.ts'
 import type { WorkerProcess } from './worker-process.ts'
 import { WorkerQuestions } from './worker-questions.ts'
 import { WorkerRun } from './worker-run.ts'
-import { WorkerWatch } from './worker-watch.ts'
+import { WorkerWatch } from '../supervision/worker-watch.ts'
 
 export interface WorkerModelOptions {
   plan: LoadPlan

@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import { SupervisedChild } from '../../host/child-process.ts'
 import { recordWorker } from '../../host/worker-records.ts'
 import type { FromWorker, ToWorker } from './protocol.ts'
-import type { WorkerDeadlines } from './worker-deadlines.ts'
-import type { WorkerExit } from './worker-exit.ts'
+import type { WorkerDeadlines } from '../supervision/worker-deadlines.ts'
+import type { WorkerExit } from '../supervision/worker-exit.ts'
 
 export interface WorkerProcessOptions {
   /** Absolute path of the worker's program (`dist/worker.js`). */

@@ -18,21 +18,34 @@ const SAMPLED_TOKEN = 12
 
 const FLOAT = 4
 
-const KV_BYTES: Record<LoadShape['kvCacheType'], number> = { f32: 4, f16: 2, q8_0: 34 / 32 }
+/** Bytes of one number in each type that a KV cache can have: quantised ones have blocks of 32 with one or two factors of 16 bits. */
+const KV_BYTES: Record<KvCacheType, number> = {
+  f32: 4,
+  f16: 2,
+  bf16: 2,
+  q8_0: 34 / 32,
+  q5_1: 24 / 32,
+  q5_0: 22 / 32,
+  q4_1: 20 / 32,
+  q4_0: 18 / 32,
+  iq4_nl: 18 / 32,
+}
+
+export type KvCacheType = 'f32' | 'f16' | 'bf16' | 'q8_0' | 'q5_1' | 'q5_0' | 'q4_1' | 'q4_0' | 'iq4_nl'
 
 /** What a load is about, as far as memory is concerned. */
 export interface LoadShape {
   contextSize: number
   slots: number
   batchSize: number
-  kvCacheType: 'f32' | 'f16' | 'q8_0'
+  kvCacheType: KvCacheType
   flashAttention: boolean | 'auto'
   /** Share of the layers that lie on a GPU, 0…1. */
   gpuShare: number
 }
 
 /** Bytes of the KV cache of one token: keys and values of all layers, each with its own number of heads. */
-export function kvBytesPerToken(gguf: GgufFacts, type: LoadShape['kvCacheType']): number {
+export function kvBytesPerToken(gguf: GgufFacts, type: KvCacheType): number {
   const heads = gguf.kvHeads.reduce((sum, count) => sum + count, 0)
   return heads * (gguf.keyLength + gguf.valueLength) * KV_BYTES[type]
 }
@@ -92,11 +105,18 @@ function tokenizerBytes({ vocabularySize, tokenizer }: GgufFacts): number {
   return vocabularySize * (tokenizer.model === 'gpt2' ? TOKEN_COST.gpt2 : TOKEN_COST.others)
 }
 
-/** What the load costs in each domain. On a machine without a GPU all is `ram`. */
-export function footprintOf(gguf: GgufFacts, shape: LoadShape): Footprint {
+/** What a worker with Node and our code in it costs beside the model. */
+export function workerBytes(gguf: GgufFacts, shape: LoadShape): number {
+  return PROCESS_BASE + tokenizerBytes(gguf) + samplerBytes(gguf, shape)
+}
+
+/**
+ * What the load costs in each domain. On a machine without a GPU all is `ram`.
+ * @param base what the process costs beside the model
+ */
+export function footprintOf(gguf: GgufFacts, shape: LoadShape, base: number): Footprint {
   const onGpu = shape.gpuShare
   const repacked = onGpu === 0 ? gguf.repackedBytes : 0
-  const base = PROCESS_BASE + tokenizerBytes(gguf) + samplerBytes(gguf, shape)
   const ram = terms(gguf, shape, 1 - onGpu, { repacked, compute: computeBytes(gguf, shape), base })
   if (onGpu === 0) return { ram }
   return {
