@@ -4,6 +4,7 @@ import { ModelyardError } from './base/errors.ts'
 import type { Problem } from './base/shape.ts'
 import { CONFIGURATION_NAMES, fileError, readConfigurationFile } from './config/configuration-file.ts'
 import type { ConfigurationInput } from './config/configuration-input.ts'
+import { takeEngines } from './config/custom-engines.ts'
 import { yardDirectories, type Environment, type YardDirectories } from './config/directories.ts'
 import type { EngineOptionTable } from './config/engine-options.ts'
 import { keysFromEnvironment } from './config/keys-from-environment.ts'
@@ -49,8 +50,9 @@ export async function loadConfiguration(options: LoadConfigurationOptions): Prom
   const file = await readConfigurationFile(path)
   if (file.empty && options.reload === true) throw halfWritten(path)
   try {
-    const parsing = { directories, directory: dirname(path), engines }
-    return layeredConfiguration({ file: file.value, ...said, path, parsing })
+    const { value, engines: customEngines } = await takeEngines(file.value, dirname(path))
+    const parsing = { directories, directory: dirname(path), engines, customEngines }
+    return layeredConfiguration({ file: value, ...said, path, parsing })
   } catch (error) {
     throw await fileError(file, problemsOf(error))
   }

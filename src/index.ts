@@ -18,6 +18,7 @@ export type { HandledTool, ToolHandlerContext } from './runs/tool-handler.ts'
 export type { Scores } from './runs/collect-scores.ts'
 export type { Embeddings } from './runs/collect-vectors.ts'
 export type { Run, RunInfo, RunRequest } from './runs/run.ts'
+export { contentText } from './tasks/message.ts'
 export type { ContentPart, Message, Tool, ToolCall, ToolChoice } from './tasks/message.ts'
 export type { FinishReason, Part, Result } from './tasks/part.ts'
 export type { Task } from './tasks/task.ts'
@@ -27,6 +28,16 @@ export type { LoadForecast } from './pool/forecast.ts'
 export type { PoolStatus } from './pool/pool-status.ts'
 export type { Priority } from './pool/limits.ts'
 export { NO_CAPABILITIES } from './engines/engine.ts'
+export { defineEngine } from './engines/custom/define-engine.ts'
+export type {
+  CustomBody,
+  CustomEnd,
+  CustomModel,
+  CustomPart,
+  CustomRun,
+  EngineDefinition,
+} from './engines/custom/engine-definition.ts'
+export type { ChatQuestion, OtherModels } from './engines/custom/other-models.ts'
 export type * from './engines/engine.ts'
 export type { ModelFacts } from './models/model-facts.ts'
 export type { ModelRecipe } from './models/model-recipe.ts'

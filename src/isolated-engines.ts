@@ -1,7 +1,7 @@
 import type { Clock } from './base/clock.ts'
 import { ModelyardError } from './base/errors.ts'
 import type { YardDirectories } from './config/directories.ts'
-import type { Engine, LoadedModel, LoadOptions, LoadPlan } from './engines/engine.ts'
+import type { AskModel, Engine, LoadedModel, LoadOptions, LoadPlan } from './engines/engine.ts'
 import type { MeasuredFootprint } from './host/memory.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
@@ -25,6 +25,7 @@ export class IsolatedEngines {
   /** For plans, capabilities and availability; nothing is loaded with these. */
   readonly byName: ReadonlyMap<string, Engine>
   readonly #workers = new Map<string, WorkerEngine>()
+  #ask: AskModel | undefined
 
   constructor({ clock, directories, custom, environmentVariable, deviceBytes }: EngineOptions) {
     const llama = { enginesDirectory: directories.engines }
@@ -33,9 +34,7 @@ export class IsolatedEngines {
       [new ScriptedEngine({ clock }), {}],
     ]
     const upstream = new UpstreamEngine({ clock, environmentVariable })
-    this.byName = new Map(
-      [...builtIn.map(([engine]) => engine), upstream, ...custom].map((engine) => [engine.name, engine]),
-    )
+    this.byName = byName([...builtIn.map(([engine]) => engine), upstream, ...custom])
     for (const [inner, engineOptions] of builtIn) {
       const worker = new WorkerEngine({
         engine: inner.name,
@@ -50,15 +49,34 @@ export class IsolatedEngines {
     }
   }
 
+  /** How models that use others ask them (P14). */
+  connect(ask: AskModel): void {
+    this.#ask = ask
+  }
+
   async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
     const isolated = plan.spec.isolation === 'worker' ? this.#workers.get(plan.engine) : undefined
     const engine = isolated ?? this.byName.get(plan.engine)
     if (engine === undefined)
       throw new ModelyardError('engine_missing', `There is no engine "${plan.engine}" here.`)
-    return await engine.load(plan, options)
+    const ask = plan.uses === undefined ? undefined : this.#ask
+    return await engine.load(plan, ask === undefined ? options : { ...options, ask })
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#workers.values()].map((worker) => worker.close()))
   }
+}
+
+/** @throws ModelyardError `config_invalid` for two engines of one name */
+function byName(engines: readonly Engine[]): ReadonlyMap<string, Engine> {
+  const named = new Map<string, Engine>()
+  for (const engine of engines) {
+    if (named.has(engine.name)) {
+      const message = `There are two engines of the name "${engine.name}"; give yours another one.`
+      throw new ModelyardError('config_invalid', message)
+    }
+    named.set(engine.name, engine)
+  }
+  return named
 }

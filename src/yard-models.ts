@@ -10,7 +10,7 @@ import type { YardParts } from './yard-parts.ts'
 const NEVER = new AbortController().signal
 
 /** Settings that a running server cannot take over. */
-const NEEDS_RESTART = new Set(['server', 'directories'])
+const NEEDS_RESTART = new Set(['server', 'directories', 'engines'])
 
 /**
  * Makes the pool know the models that are to be in memory without being asked for (`minInstances`, `prepare`). Resolves when those that

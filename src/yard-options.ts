@@ -5,7 +5,7 @@ import type { MemoryProbe } from './host/memory.ts'
 import type { SlowReaderRule } from './runs/part-buffer.ts'
 
 /** Options of `createYard`: what a configuration file may hold, and what only code can give. Everything may be left out. */
-export interface YardOptions extends ConfigurationInput {
+export interface YardOptions extends Omit<ConfigurationInput, 'engines'> {
   /**
    * Directory this yard owns alone: models, database, worker logs. Default: `MODELYARD_HOME`, else the platform's own places. `false` keeps
    * nothing between runs and shares nothing: measurements and runs are forgotten, only the models' folder is used.

@@ -156,7 +156,7 @@ async function wire(
   const engines = new IsolatedEngines({
     clock,
     directories,
-    custom: options.engines ?? [],
+    custom: [...(options.engines ?? []), ...(configuration.engines ?? [])],
     environmentVariable,
     deviceBytes: (pid) => devices.heldBy(pid),
   })

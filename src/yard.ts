@@ -82,6 +82,7 @@ export class Yard implements YardPort, AsyncDisposable {
     this.#pool = new YardPool(parts.pool, parts.preparer)
     this.#collection = new YardCollection(parts)
     this.#control = new YardControl(parts)
+    parts.engines.connect((question) => this.startRun(question).parts)
   }
 
   /** Which models there are in all detail, and how that is changed: fetched, made of others, removed. */

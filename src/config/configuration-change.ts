@@ -34,14 +34,21 @@ export function configurationDifference(
 }
 
 /** What a configuration says, whatever it was put together from. */
-function meaning(configuration: YardConfiguration): YardConfiguration {
+function meaning(configuration: YardConfiguration): object {
   const { layers: _layers, ...rest } = configuration
-  return rest
+  return { ...rest, engines: engineNames(configuration) }
+}
+
+/** A file that is run again makes other objects of the same engines. */
+function engineNames({ engines = [] }: YardConfiguration): string[] {
+  return engines.map(({ name }) => name)
 }
 
 function changedSettings(before: YardConfiguration, after: YardConfiguration): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)] as (keyof YardConfiguration)[])
   names.delete('models')
   names.delete('layers')
-  return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))
+  names.delete('engines')
+  const changed: string[] = [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))
+  return isDeepStrictEqual(engineNames(before), engineNames(after)) ? changed : [...changed, 'engines']
 }

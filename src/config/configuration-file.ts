@@ -5,6 +5,7 @@ import { ModelyardError } from '../base/errors.ts'
 import { problemText, type Problem } from '../base/shape.ts'
 import { jsonErrorOffset } from './json-syntax.ts'
 import { offsetOf, positionOf, type Position } from './locate.ts'
+import { runProgram } from './run-program.ts'
 
 /** A configuration file that was read, but not yet checked. */
 export interface ConfigurationFile {
@@ -30,7 +31,7 @@ const PROGRAMS = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs'])
 export async function readConfigurationFile(path: string): Promise<ConfigurationFile> {
   const extension = extname(path).toLowerCase()
   const text = await readText(path)
-  if (PROGRAMS.has(extension)) return await runProgram(path)
+  if (PROGRAMS.has(extension)) return await readProgram(path)
   return extension === '.json' ? readJson(path, text) : await readYaml(path, text)
 }
 
@@ -75,14 +76,9 @@ function readJson(path: string, text: string): ConfigurationFile {
   }
 }
 
-/** TypeScript or JavaScript: its default export, or what that function returns. Never cached, so that an edit is seen. */
-async function runProgram(path: string): Promise<ConfigurationFile> {
-  const { createJiti } = await import('jiti')
-  const jiti = createJiti(import.meta.url, { moduleCache: false, fsCache: false })
+async function readProgram(path: string): Promise<ConfigurationFile> {
   try {
-    const exported: unknown = await jiti.import(path, { default: true })
-    const value: unknown = typeof exported === 'function' ? await (exported as () => unknown)() : exported
-    return { path, value, empty: false }
+    return { path, value: await runProgram(path, path), empty: false }
   } catch (error) {
     throw invalid(path, `it cannot be run: ${(error as Error).message}`, error)
   }

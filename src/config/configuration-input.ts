@@ -1,3 +1,4 @@
+import type { Engine } from '../engines/engine.ts'
 import type { ScriptedOptions } from '../engines/scripted/scripted-options.ts'
 import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts'
 
@@ -11,6 +12,8 @@ export interface ConfigurationInput {
   /** For editors: where the JSON Schema of this file is. */
   $schema?: string
   models?: Record<string, ModelInput>
+  /** Engines of one's own: objects (in a TypeScript file), or modules with one as their default export: a path, or a package's name. */
+  engines?: readonly (Engine | string)[]
   memory?: {
     /** Soft budget: bytes, `"6GiB"`, `"75%"`, or one of these per domain (`{ram: …, "gpu:0": …}`). Default 75 % of memory, 90 % of each device. */
     budget?: Size | Record<string, Size>

@@ -132,6 +132,10 @@ export function configurationShape(engines: EngineOptionTable): Shape<WrittenCon
   const fields: Record<keyof ConfigurationInput, Shape<unknown>> = {
     $schema: text(),
     models: described(mapOf(modelShape(engines), MODEL_ID), 'Models by id.'),
+    engines: described(
+      oneOrMore(text({ pattern: /\S/, wants: 'the path of a module or the name of a package' })),
+      "Modules whose default export is an engine of one's own.",
+    ),
     memory,
     cpu: object({
       threads: described(whole(1), 'Threads of all active runs together; the cores by default.'),

@@ -17,9 +17,10 @@ const MIB = 1024 ** 2
  * every problem in `details.problems`
  */
 export function parseConfiguration(input: unknown, options: ParseOptions): YardConfiguration {
-  const { directories, directory, engines = {}, what = 'configuration' } = options
+  const { directories, directory, engines = {}, customEngines = [], what = 'configuration' } = options
   const context: ReadContext = { directory, problems: [] }
-  const shape = configurationShape({ ...BUILT_IN_ENGINES, ...engines })
+  const own = Object.fromEntries(customEngines.map(({ name }) => [name, 'unchecked' as const]))
+  const shape = configurationShape({ ...BUILT_IN_ENGINES, ...engines, ...own })
   const written = shape.read(input ?? {}, [], context) ?? {}
   const models = modelSpecs(
     written.models ?? {},
@@ -28,7 +29,8 @@ export function parseConfiguration(input: unknown, options: ParseOptions): YardC
   )
   checkLimits(written.memory ?? {}, context)
   if (context.problems.length > 0) throw shapeError(what, context.problems)
-  return complete(written, models, directories)
+  const configuration = complete(written, models, directories)
+  return customEngines.length === 0 ? configuration : { ...configuration, engines: customEngines }
 }
 
 /** An absolute limit below the budget would make the budget a lie. Shares of different kinds are compared when the machine is known. */

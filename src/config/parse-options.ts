@@ -1,3 +1,4 @@
+import type { Engine } from '../engines/engine.ts'
 import type { YardDirectories } from './directories.ts'
 import type { EngineOptionTable } from './engine-options.ts'
 
@@ -7,6 +8,8 @@ export interface ParseOptions {
   directory: string
   /** Engines besides the built-in ones, by name. */
   engines?: EngineOptionTable
+  /** Those of them that the configuration brought itself. */
+  customEngines?: readonly Engine[]
   /** Words for the source in errors. Default `configuration`. */
   what?: string
 }

@@ -1,3 +1,4 @@
+import type { Engine } from '../engines/engine.ts'
 import type { MemoryDomain } from '../host/memory.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import type { ConfigurationLayers } from './configuration-layers.ts'
@@ -26,6 +27,8 @@ export interface YardConfiguration {
   server: ServerSettings
   /** In the order of the file. */
   models: ModelSpec[]
+  /** Engines of one's own that a file names or makes. They run in the server's process. */
+  engines?: readonly Engine[]
   /** Milliseconds idle until unload, of models that do not say; −1 = never. */
   keepAlive: number
   /** Tokens per slot of models that do not say; absent = what they were trained for, at most 8,192. */

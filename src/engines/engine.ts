@@ -166,9 +166,21 @@ export type LoadProgress =
   | { stage: 'loading'; fraction: number }
   | { stage: 'preparing' }
 
+/** What a run asks of another model of the yard that its plan names in `uses` (P14). */
+export interface ModelQuestion {
+  model: string
+  task: Task
+  signal: AbortSignal
+  within: AskingRun
+}
+
+export type AskModel = (question: ModelQuestion) => PartStream
+
 export interface LoadOptions {
   signal: AbortSignal
   onProgress: (progress: LoadProgress) => void
+  /** Asks another model of the yard. Absent where the plan uses none, and where there is no yard. */
+  ask?: AskModel
 }
 
 /** Why a load failed (R11). Carried in `ModelyardError.details.failure`. */

@@ -68,12 +68,3 @@ function finished(tokens: number[], vocabulary: Vocabulary, echo: string | undef
   }
   return { tokens: begun, stops: [], ...(echo !== undefined && { echo }) }
 }
-
-/** The prompt must leave room for one token (BR-07). @throws context_length_exceeded with both numbers */
-export function requireRoom(promptTokens: number, contextSize: number): void {
-  if (promptTokens < contextSize) return
-  const message =
-    `The maximum context length is ${contextSize} tokens, prompt and answer together, but the prompt alone has ${promptTokens}; ` +
-    'shorten it, or load the model with a larger context.'
-  throw new ModelyardError('context_length_exceeded', message, { details: { promptTokens, contextSize } })
-}

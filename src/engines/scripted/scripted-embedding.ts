@@ -5,7 +5,8 @@ import { words } from './prompt-tokens.ts'
 import { normalised, pseudoRandomVector, shortened } from './pseudo-random-vector.ts'
 import { findEntry, type CompiledEntry } from './script.ts'
 import type { ScriptedHost } from './scripted-run.ts'
-import { checkLength, checkSupported, checkTokenIds } from './task-checks.ts'
+import { requireRoom, requireTask } from '../task-checks.ts'
+import { checkTokenIds } from './task-checks.ts'
 import { sufferTrouble } from './trouble.ts'
 
 const DEFAULT_DIMENSIONS = 384
@@ -43,7 +44,7 @@ export async function* runEmbedding(
 
 function admit(task: EmbeddingTask, signal: AbortSignal, { plan, options, lifetime }: ScriptedHost): void {
   lifetime.check(signal)
-  checkSupported(task, plan)
+  requireTask(task, plan)
   const longest = options.dimensions ?? DEFAULT_DIMENSIONS
   if (task.dimensions !== undefined && task.dimensions > longest) {
     const message = `The model's vectors have ${longest} dimensions; ${task.dimensions} cannot be had.`
@@ -51,7 +52,7 @@ function admit(task: EmbeddingTask, signal: AbortSignal, { plan, options, lifeti
   }
   for (const [index, input] of task.inputs.entries()) {
     checkTokenIds(input, options.vocabularySize, `input[${index}]`)
-    checkLength(countInputTokens(input), plan.contextSize, `input[${index}]`)
+    requireRoom(countInputTokens(input), plan.contextSize, `input[${index}]`)
   }
 }
 

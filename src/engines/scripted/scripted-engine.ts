@@ -13,7 +13,7 @@ import {
   type LoadOptions,
   type LoadPlan,
 } from '../engine.ts'
-import { Lifetime } from './lifetime.ts'
+import { Lifetime } from '../lifetime.ts'
 import { compileScript, type CompiledEntry } from './script.ts'
 import { ScriptedModel } from './scripted-model.ts'
 import type { FailLoad, ScriptedOptions, ScriptEntry } from './scripted-options.ts'

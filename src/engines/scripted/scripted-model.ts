@@ -1,9 +1,10 @@
-import { footprintTotal, type MeasuredFootprint, type MemoryDomain } from '../../host/memory.ts'
+import type { MeasuredFootprint } from '../../host/memory.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
-import type { Lifetime } from './lifetime.ts'
+import { asMeasured } from '../declared-memory.ts'
+import type { Lifetime } from '../lifetime.ts'
 import { tokensOfPrompt } from './prompt-tokens.ts'
 import { compileScript, type CompiledEntry } from './script.ts'
 import { countInputs, runEmbedding } from './scripted-embedding.ts'
@@ -58,12 +59,7 @@ export class ScriptedModel implements LoadedModel {
 
   async memory(): Promise<MeasuredFootprint> {
     this.#host.lifetime.check()
-    const measured: MeasuredFootprint = {}
-    for (const [domain, terms] of Object.entries(this.plan.footprint)) {
-      const bytes = terms === undefined ? 0 : footprintTotal(terms)
-      measured[domain as MemoryDomain] = { private: bytes, shared: 0 }
-    }
-    return measured
+    return asMeasured(this.plan.footprint)
   }
 
   async ping(): Promise<void> {

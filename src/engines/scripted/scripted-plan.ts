@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readShape } from '../../base/shape.ts'
-import type { Footprint, MemoryDomain } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { declaredBytes, declaredFootprint } from '../declared-memory.ts'
 import type { EngineCapabilities, LoadPlan } from '../engine.ts'
 import { compileScript } from './script.ts'
 import type { ScriptedOptions } from './scripted-options.ts'
@@ -36,18 +36,6 @@ export function scriptedOptions(spec: ModelSpec): ScriptedOptions {
   })
 }
 
-function footprintOf(memory: ScriptedOptions['memory']): Footprint {
-  const footprint: Footprint = {}
-  for (const [domain, bytes] of Object.entries(memory ?? { ram: DEFAULT_MEMORY })) {
-    footprint[domain as MemoryDomain] = { weights: bytes, context: 0, compute: 0, base: 0 }
-  }
-  return footprint
-}
-
-function totalBytes(memory: ScriptedOptions['memory']): number {
-  return Object.values(memory ?? { ram: DEFAULT_MEMORY }).reduce((sum, bytes) => sum + bytes, 0)
-}
-
 function planKey(parts: unknown): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
@@ -57,6 +45,7 @@ export function planScripted(spec: ModelSpec, facts: ModelFacts): LoadPlan {
   if (Array.isArray(options.script)) compileScript(options.script)
   const contextSize = spec.context ?? spec.defaultContext ?? DEFAULT_CONTEXT
   const threads = spec.device.threads ?? 0
+  const memory = options.memory ?? { ram: DEFAULT_MEMORY }
   return {
     engine: 'scripted',
     model: spec.id,
@@ -64,8 +53,8 @@ export function planScripted(spec: ModelSpec, facts: ModelFacts): LoadPlan {
     contextSize,
     slots: spec.slots,
     threads,
-    footprint: footprintOf(options.memory),
-    loadBytes: totalBytes(options.memory),
+    footprint: declaredFootprint(memory),
+    loadBytes: declaredBytes(memory),
     capabilities: { ...SCRIPTED_CAPABILITIES, ...options.capabilities },
     spec,
     facts,

@@ -3,7 +3,7 @@ import type { PartStream } from '../../tasks/part.ts'
 import { words } from './prompt-tokens.ts'
 import { findEntry } from './script.ts'
 import type { ScriptedHost } from './scripted-run.ts'
-import { checkLength, checkSupported } from './task-checks.ts'
+import { requireRoom, requireTask } from '../task-checks.ts'
 import { sufferTrouble } from './trouble.ts'
 
 function pairTokens({ query }: RerankTask, document: string): number {
@@ -18,9 +18,9 @@ export function countPairs(task: RerankTask): number {
 export async function* runRanking(task: RerankTask, signal: AbortSignal, host: ScriptedHost): PartStream {
   const { lifetime, onProgress, plan } = host
   lifetime.check(signal)
-  checkSupported(task, plan)
+  requireTask(task, plan)
   for (const [index, document] of task.documents.entries())
-    checkLength(pairTokens(task, document), plan.contextSize, `documents[${index}]`)
+    requireRoom(pairTokens(task, document), plan.contextSize, `documents[${index}]`)
   const begun = lifetime.clock.now()
   const promptTokens = countPairs(task)
   yield { type: 'started', promptTokens, cachedTokens: 0 }

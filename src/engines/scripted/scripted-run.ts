@@ -3,14 +3,15 @@ import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import type { LoadPlan, RunOptions } from '../engine.ts'
-import type { Lifetime } from './lifetime.ts'
+import type { Lifetime } from '../lifetime.ts'
 import { tokensOfPrompt, tokensText, type PromptToken } from './prompt-tokens.ts'
 import { findEntry, type CompiledEntry } from './script.ts'
 import { textSteps, type Step } from './script-steps.ts'
 import { ScriptedAnswer } from './scripted-answer.ts'
 import type { ScriptedOptions } from './scripted-options.ts'
 import type { ScriptedSlot } from './scripted-slot.ts'
-import { askedText, checkLength, checkSupported, checkTokenIds } from './task-checks.ts'
+import { requireRoom, requireTask } from '../task-checks.ts'
+import { askedText, checkTokenIds } from './task-checks.ts'
 import { sufferTrouble } from './trouble.ts'
 
 type TextTask = ChatTask | CompletionTask
@@ -64,9 +65,9 @@ export async function* runText(task: TextTask, options: RunOptions, host: Script
 /** All that could refuse the task, before anything is touched. */
 function admit(task: TextTask, { slot: index, signal }: RunOptions, host: ScriptedHost): ScriptedRunParts {
   host.lifetime.check(signal)
-  checkSupported(task, host.plan)
+  requireTask(task, host.plan)
   const prompt = tokensOfPrompt(task)
-  checkLength(prompt.length, host.plan.contextSize)
+  requireRoom(prompt.length, host.plan.contextSize)
   checkTokenIds(task.kind === 'completion' ? task.prompt : '', host.options.vocabularySize, 'prompt')
   const slot = host.slots[index]
   if (slot === undefined) throw new ModelyardError('internal', `There is no slot ${index}.`)

@@ -1,5 +1,5 @@
 import { ModelyardError } from '../../base/errors.ts'
-import type { Lifetime } from './lifetime.ts'
+import type { Lifetime } from '../lifetime.ts'
 import type { Trouble } from './script.ts'
 
 /** Lets happen what the script has go wrong: an error is thrown, an exit ends the process, a hang ends with the signal. */

@@ -5,6 +5,7 @@ import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import { NO_USAGE } from '../../tasks/usage.ts'
+import { asMeasured } from '../declared-memory.ts'
 import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
 import type { Reply } from './connection.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
@@ -78,7 +79,7 @@ export class UpstreamModel implements LoadedModel {
 
   async memory(): Promise<MeasuredFootprint> {
     this.#check()
-    return { ram: { private: this.#options.memory ?? 0, shared: 0 } }
+    return asMeasured(this.plan.footprint)
   }
 
   /** It is the pool's watch over a process that could hang; here there is none, and each request has its own deadline. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Footprint } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { declaredFootprint } from '../declared-memory.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type LoadPlan } from '../engine.ts'
 import { upstreamOptions } from './upstream-options.ts'
 
@@ -25,7 +25,6 @@ export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
   const { key: _secret, ...shown } = options
   const contextSize = spec.context ?? DEFAULT_CONTEXT
   const parts = ['upstream', spec.id, contextSize, spec.slots, shown]
-  const footprint: Footprint = { ram: { weights: memory, context: 0, compute: 0, base: 0 } }
   return {
     engine: 'upstream',
     model: spec.id,
@@ -33,7 +32,7 @@ export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
     contextSize,
     slots: spec.slots,
     threads: 0,
-    footprint,
+    footprint: declaredFootprint({ ram: memory }),
     loadBytes: 0,
     capabilities: { ...UPSTREAM_CAPABILITIES, ...capabilities },
     spec,

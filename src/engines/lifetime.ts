@@ -1,7 +1,7 @@
-import { onAbort } from '../../base/abort.ts'
-import type { Clock } from '../../base/clock.ts'
-import { ModelyardError } from '../../base/errors.ts'
-import type { ExitReport } from '../engine.ts'
+import { onAbort } from '../base/abort.ts'
+import type { Clock } from '../base/clock.ts'
+import { ModelyardError } from '../base/errors.ts'
+import type { ExitReport } from './engine.ts'
 
 /** How long a loaded model lives, and all waiting that ends with it or with a run's signal. */
 export class Lifetime {
@@ -55,7 +55,7 @@ export class Lifetime {
   /** What a broken engine does to its process. Where it has none of its own, the model goes as if it had. */
   crash(): void {
     if (this.#crash !== undefined) this.#crash()
-    else this.end({ expected: false, reason: 'its script had it crash.', logTail: [] })
+    else this.end({ expected: false, reason: 'it crashed.', logTail: [] })
   }
 
   /** The model is gone: everybody who waits is told, every later call rejects. Ending twice is harmless. */

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { ModelyardError } from '../../base/errors.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import { declaredBytes, declaredFootprint, type DeclaredMemory } from '../declared-memory.ts'
+import { NO_CAPABILITIES, type EngineCapabilities, type LoadPlan } from '../engine.ts'
+import type { CustomModel, EngineDefinition } from './engine-definition.ts'
+
+const DEFAULT_CONTEXT = 8192
+
+export function customCapabilities<Options>({
+  tasks,
+  capabilities = {},
+}: EngineDefinition<Options>): EngineCapabilities {
+  return { ...NO_CAPABILITIES, ...capabilities, tasks: [...tasks] }
+}
+
+/** @throws ModelyardError `config_invalid` with what the definition says of the model's options */
+export function customModel<Options>(
+  definition: EngineDefinition<Options>,
+  spec: ModelSpec,
+  facts: ModelFacts,
+): CustomModel<Options> {
+  const { name } = definition
+  try {
+    const options = definition.options?.(spec.engineOptions) ?? (spec.engineOptions as Options)
+    return { options, spec, facts }
+  } catch (error) {
+    if (error instanceof ModelyardError) throw error
+    const message = `model "${spec.id}" (engine "${name}"): ${error instanceof Error ? error.message : String(error)}`
+    throw new ModelyardError('config_invalid', message, { cause: error })
+  }
+}
+
+export function planCustom<Options>(
+  definition: EngineDefinition<Options>,
+  spec: ModelSpec,
+  facts: ModelFacts,
+): LoadPlan {
+  const model = customModel(definition, spec, facts)
+  const { name, version = '1', contextSize: usual = DEFAULT_CONTEXT } = definition
+  const contextSize = spec.context ?? spec.defaultContext ?? usual
+  const written = definition.memory?.(model) ?? 0
+  const memory: DeclaredMemory = typeof written === 'number' ? { ram: written } : written
+  const uses = definition.uses?.(model) ?? []
+  const threads = spec.device.threads ?? 0
+  const parts = [
+    name,
+    version,
+    spec.id,
+    facts.contentId,
+    contextSize,
+    spec.slots,
+    threads,
+    spec.engineOptions,
+  ]
+  return {
+    engine: name,
+    model: spec.id,
+    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    contextSize,
+    slots: spec.slots,
+    threads,
+    footprint: declaredFootprint(memory),
+    loadBytes: declaredBytes(memory),
+    capabilities: customCapabilities(definition),
+    ...(uses.length > 0 && { uses: [...uses] }),
+    spec,
+    facts,
+  }
+}
