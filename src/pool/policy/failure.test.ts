@@ -103,4 +103,16 @@ describe('failure is a value (R11)', () => {
       expect(world.state.models.get('m')?.failures).toBe(1)
     }
   })
+
+  it('is not forgiven for a copy whose load began before it, were it in the same millisecond', () => {
+    const world = newWorld()
+    world.declare(sized('m', 40, { maxInstances: 2, slots: 1 }))
+    const visitors = [1, 2].map(() => world.request({ model: 'm', hold: 10 }))
+    expect([...world.copies.keys()]).toEqual(['m#1', 'm#2'])
+    const error = { code: 'model_load_failed', message: 'It did not load.', details: {} } as const
+    world.send({ type: 'load-failed', instance: 'm#1', error, failure: 'crash', logTail: [] })
+    world.run(500)
+    expect(visitors.at(-1)?.outcome).toBe('done')
+    expect(world.state.models.get('m')).toMatchObject({ failures: 1, retryAt: 1000 })
+  })
 })

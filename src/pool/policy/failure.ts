@@ -27,7 +27,12 @@ export function noteFailedLoad(
   const failures = (model?.failures ?? 0) + 1
   const retryIn = step.rules.backoff(failures, step.state.limits)
   const lastError = withFailure(error, failure, logTail)
-  changeModel(step, instance.model, { failures, failedAt: step.at, retryAt: step.at + retryIn, lastError })
+  changeModel(step, instance.model, {
+    failures,
+    failedAfter: step.state.loads,
+    retryAt: step.at + retryIn,
+    lastError,
+  })
   announce(step, 'load-failed', {
     model: instance.model,
     instance: instance.id,
@@ -72,13 +77,13 @@ export function noteCrash(step: Step, instance: Instance, error: SerializedError
   const failures = lived >= LIVED_LONG ? 1 : model.failures + 1
   const again = step.at + step.rules.backoff(failures - FORGIVEN, step.state.limits)
   const retryAt = Math.max(model.retryAt, again)
-  changeModel(step, instance.model, { failures, failedAt: step.at, retryAt, lastError: error })
+  changeModel(step, instance.model, { failures, failedAfter: step.state.loads, retryAt, lastError: error })
 }
 
 /** A lease that ended well on a copy made since the last failure proves that the model works again. */
 export function noteSuccess(step: Step, instance: Instance): void {
   const model = step.state.models.get(instance.model)
   if (model === undefined || (model.failures === 0 && model.lastError === undefined)) return
-  if (instance.startedAt < model.failedAt) return
+  if (instance.number <= model.failedAfter) return
   changeModel(step, instance.model, { failures: 0, retryAt: 0, lastError: undefined })
 }

@@ -40,7 +40,7 @@ function freshModel(
 ): Omit<ModelState, 'model' | 'learned' | 'promise' | 'needs'> {
   return {
     failures: 0,
-    failedAt: 0,
+    failedAfter: 0,
     retryAt: 0,
     restoreAt: 0,
     lastError: undefined,

@@ -14,7 +14,7 @@ export function loadPatience(step: Step, loadBytes: number): number {
 export function startLoad(step: Step, model: ModelState, demand: Demand, reason: string): void {
   const { plan, id } = model.model
   const number = step.state.loads + 1
-  const instance = newInstance(step, model, demand, `${id}#${number}`)
+  const instance = newInstance(step, model, demand, number)
   step.state.loads = number
   step.state.instances = [...step.state.instances, instance]
   changeModel(step, id, { loads: model.loads + 1, shortSince: undefined })
@@ -24,12 +24,13 @@ export function startLoad(step: Step, model: ModelState, demand: Demand, reason:
   announce(step, 'load-started', { model: id, instance: instance.id, bytes, reason: words })
 }
 
-function newInstance(step: Step, model: ModelState, demand: Demand, id: string): Instance {
-  const { plan, keepAlive } = model.model
+function newInstance(step: Step, model: ModelState, demand: Demand, number: number): Instance {
+  const { id, plan, keepAlive } = model.model
   const slot: Slot = { chain: [], tokens: 0, usedAt: step.at, lease: undefined }
   return {
-    id,
-    model: model.model.id,
+    id: `${id}#${number}`,
+    number,
+    model: id,
     plan,
     stateIdentity: undefined,
     promise: model.promise,

@@ -139,6 +139,8 @@ export interface Instance extends Holder {
   readonly slots: readonly Slot[]
   /** Slots that are leased. Busy is `leases > 0`. */
   readonly leases: number
+  /** Of all loads of this yard, in the order in which they began. */
+  readonly number: number
   /** When the load began. */
   readonly startedAt: number
   readonly readyAt: number | undefined
@@ -199,8 +201,8 @@ export interface ModelState {
   readonly needs: Holder
   /** Failures in a row, for the backoff (R11). */
   readonly failures: number
-  /** When the last of them happened. */
-  readonly failedAt: number
+  /** {@link Instance.number} of the youngest load of all when the last of them happened: only a younger copy proves that the model works again. */
+  readonly failedAfter: number
   /** No load before this. */
   readonly retryAt: number
   readonly lastError: SerializedError | undefined
