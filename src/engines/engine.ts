@@ -150,6 +150,8 @@ export interface LoadedModel {
    * engine's build. Absent = slots cannot be saved.
    */
   readonly stateIdentity?: string
+  /** Whether a slot can be written while a run answers in it, between two of its tokens; else the writing waits for the run's end. Default false. */
+  readonly savesWhileAnswering?: boolean
   /** Writes the slot's context to a file. @returns tokens and bytes written */
   saveSlot?(slot: number, path: string): Promise<{ tokens: number; bytes: number }>
   /** Reads it back; false when the file is damaged or does not fit this model in any way. The slot is empty then. */

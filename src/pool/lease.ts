@@ -44,6 +44,8 @@ export interface Lease extends AsyncDisposable {
    * signal ends the run, and it is aborted when the lease is cut.
    */
   run(task: Task, options?: { signal?: AbortSignal } | { controller: AbortController }): PartStream
+  /** Tells that the prompt is in the slot and the answer begins, so that others that begin alike can copy it. Without it they wait for the end. */
+  reportPrompt(promptTokens: number): void
   /** Gives the slot back. `fingerprint` is the chain of what it holds now; absent = unknown, the next user starts clean (F11). `usage`: what the run took, without which the context is worth nothing on disk. */
   release(outcome?: { fingerprint?: Fingerprint; usage?: ConfirmedUsage }): void
 }

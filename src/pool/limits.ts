@@ -3,6 +3,9 @@ import type { MemoryDomain } from '../host/memory.ts'
 /** Interactive before normal before background; within one, arrival order. */
 export type Priority = 'interactive' | 'normal' | 'background'
 
+/** Contexts are written to disk never, where that is quicker than to compute them again, or whatever there is. */
+export type ParkingMode = 'off' | 'worth' | 'always'
+
 /** Everything the policy is bound by; may change while running. Bytes and milliseconds. */
 export interface PoolLimits {
   /** Budget per domain; a domain that is absent has none and nothing may be loaded there. */
@@ -32,7 +35,7 @@ export interface PoolLimits {
   /** Milliseconds between looks at the host's memory while idle copies could give some back (R20); default 10,000, 0 = never. */
   pressureInterval?: number
   /** R16: contexts on disk; absent = none. `worth`: what is worth its file; `always`: whatever has tokens, to try it out. `budget` in bytes; absent = what the disk has room for. */
-  parking?: { mode: 'off' | 'worth' | 'always'; budget?: number }
+  parking?: { mode: ParkingMode; budget?: number }
   /** Load deadline: `base` + `perGiB` × weights; starts again with each sign of progress (M10). */
   loadDeadline: { base: number; perGiB: number }
 }

@@ -57,8 +57,8 @@ export class LiveInstance {
       const loaded = await this.#around.load(this.plan, { signal: this.#controller.signal, onProgress })
       this.#loaded = loaded
       void this.#watchExit(loaded)
-      const { stateIdentity } = loaded
-      const identity = stateIdentity === undefined ? {} : { stateIdentity }
+      const { stateIdentity, savesWhileAnswering = false } = loaded
+      const identity = stateIdentity === undefined ? {} : { stateIdentity, savesWhileAnswering }
       this.#around.report({ type: 'load-finished', instance: this.id, ...identity })
     } catch (thrown) {
       this.#reportFailure('load-failed', thrown)

@@ -55,10 +55,10 @@ export class PoolDriver {
     options.recorder?.begin(options.limits, this.readHost())
     const dispatch = (fact: PoolFact): void => this.dispatch(fact)
     const { clock, contexts: shelf } = options
-    const isTaken = (instance: string, slot: number): boolean =>
-      this.#state.instances.find(({ id }) => id === instance)?.slots[slot]?.lease !== undefined
+    const leaseOn = (instance: string, slot: number): string | undefined =>
+      this.#state.instances.find(({ id }) => id === instance)?.slots[slot]?.lease?.id
     this.#parking =
-      shelf === undefined ? undefined : new SlotParking({ clock, shelf, report: dispatch, isTaken })
+      shelf === undefined ? undefined : new SlotParking({ clock, shelf, report: dispatch, leaseOn })
     this.desk = new TicketDesk(dispatch, (instance) => this.#live.get(instance)?.measureSometimes())
   }
 

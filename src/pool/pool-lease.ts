@@ -21,6 +21,12 @@ export interface LeaseEnd {
   usage: ConfirmedUsage | undefined
 }
 
+/** Who is told what becomes of a lease. */
+export interface LeaseSurroundings {
+  readonly onPrompt: (lease: PoolLease, promptTokens: number) => void
+  readonly onRelease: (lease: PoolLease, end: LeaseEnd) => void
+}
+
 /** The lease as handed out. Cheap to make: what most leases never need is made on demand. */
 export class PoolLease implements Lease {
   readonly id: string
@@ -33,7 +39,7 @@ export class PoolLease implements Lease {
   readonly loaded: LoadedModel
   readonly #chain: Fingerprint
   readonly #prepare: Preparation | undefined
-  readonly #onRelease: (lease: PoolLease, end: LeaseEnd) => void
+  readonly #around: LeaseSurroundings
   #controller: AbortController | undefined
   #runs: { controller: AbortController; unlisten: () => void }[] = []
   #cause: ModelyardError | undefined
@@ -46,7 +52,7 @@ export class PoolLease implements Lease {
     loaded: LoadedModel,
     chain: Fingerprint,
     prepare: Preparation | undefined,
-    onRelease: (lease: PoolLease, end: LeaseEnd) => void,
+    around: LeaseSurroundings,
   ) {
     this.id = granted.lease
     this.model = granted.model
@@ -58,7 +64,7 @@ export class PoolLease implements Lease {
     this.loaded = loaded
     this.#chain = chain
     this.#prepare = prepare
-    this.#onRelease = onRelease
+    this.#around = around
   }
 
   get signal(): AbortSignal {
@@ -106,12 +112,16 @@ export class PoolLease implements Lease {
     return controller.signal
   }
 
+  reportPrompt(promptTokens: number): void {
+    if (!this.#isReleased && this.#chain.length > 0) this.#around.onPrompt(this, promptTokens)
+  }
+
   release(outcome: { fingerprint?: Fingerprint; usage?: ConfirmedUsage } = {}): void {
     if (this.#isReleased) return
     this.#isReleased = true
     this.#unlisten()
     const chain = outcome.fingerprint
-    this.#onRelease(this, {
+    this.#around.onRelease(this, {
       chain,
       untouched: this.#isUntouched && chain === undefined,
       unprepared: !this.#isPrepared,

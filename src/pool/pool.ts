@@ -58,7 +58,12 @@ export class Pool implements AsyncDisposable {
   /** What earlier servers parked, and what the disk has room for. Once, before anybody asks for anything. */
   adoptContexts(contexts: readonly AdoptedContext[], room: number): void {
     const at = this.#driver.now()
-    const found = contexts.map(({ age, ...context }) => ({ ...context, usedAt: at - age, isKept: false }))
+    const found = contexts.map(({ age, ...context }) => ({
+      ...context,
+      usedAt: at - age,
+      orderedAt: at - age,
+      isKept: false,
+    }))
     this.#driver.dispatch({ type: 'contexts-found', contexts: found, room })
   }
 

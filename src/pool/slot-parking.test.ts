@@ -15,8 +15,8 @@ const ORDER: ParkOrder = {
   worth: 1,
 }
 
-/** A copy of slot 1 into slot 0, of which another lease may have taken slot 1 before the disk is ready. */
-async function copySlot(isTaken: boolean): Promise<{ saved: number[]; facts: string[] }> {
+/** A copy of slot 1 into slot 0, ordered while `lease` answered there; `holder` is there when the disk is ready. */
+async function copySlot(holder?: string, lease?: string): Promise<{ saved: number[]; facts: string[] }> {
   const saved: number[] = []
   const facts: PoolFact[] = []
   const shelf = {
@@ -35,21 +35,28 @@ async function copySlot(isTaken: boolean): Promise<{ saved: number[]; facts: str
     restoreSlot: async () => saved.length > 0,
   } as unknown as LoadedModel
   const report = (fact: PoolFact): unknown => facts.push(fact)
-  const parking = new SlotParking({ clock: new ManualClock(), shelf, report, isTaken: () => isTaken })
-  const command = { park: [ORDER], restore: 'context-1', instance: 'm#1', slot: 0, lease: 'lease-1' }
+  const parking = new SlotParking({ clock: new ManualClock(), shelf, report, leaseOn: () => holder })
+  const order = { ...ORDER, ...(lease !== undefined && { lease }) }
+  const command = { park: [order], restore: 'context-1', instance: 'm#1', slot: 0, lease: 'lease-1' }
   await parking.prepare(loaded, command as unknown as CommandOf<'grant-lease'>)
   return { saved, facts: facts.map(({ type }) => type) }
 }
 
 describe('a beginning that is copied from another slot', () => {
   it('is written and read', async () => {
-    const { saved, facts } = await copySlot(false)
+    const { saved, facts } = await copySlot()
     expect(saved).toEqual([1])
     expect(facts).toContain('park-finished')
   })
 
+  it('is so while the run answers that has computed it, and no longer when another one is there', async () => {
+    expect((await copySlot('lease-7', 'lease-7')).saved).toEqual([1])
+    expect((await copySlot(undefined, 'lease-7')).saved).toEqual([1])
+    expect((await copySlot('lease-8', 'lease-7')).saved).toEqual([])
+  })
+
   it('is not, when somebody has been given that slot meanwhile: its file would hold another conversation', async () => {
-    const { saved, facts } = await copySlot(true)
+    const { saved, facts } = await copySlot('lease-2')
     expect(saved).toEqual([])
     expect(facts).toEqual(['park-failed', 'restore-finished'])
   })

@@ -11,8 +11,8 @@ export interface ParkingSurroundings {
   readonly clock: Clock
   readonly shelf: ContextShelf
   readonly report: (fact: PoolFact) => void
-  /** Whether a lease is held on the slot at this moment. */
-  readonly isTaken: (instance: string, slot: number) => boolean
+  /** The lease that is held on the slot at this moment. */
+  readonly leaseOn: (instance: string, slot: number) => string | undefined
 }
 
 /** Writes and reads the slots of loaded models as the policy orders, and reports what came of it. Its methods never reject. */
@@ -51,13 +51,15 @@ export class SlotParking {
     order: ParkOrder,
     own?: { instance: string; slot: number },
   ): Promise<void> {
-    const { clock, shelf, report, isTaken } = this.#around
+    const { clock, shelf, report, leaseOn } = this.#around
     const { context } = order
     const begun = clock.now()
     try {
       const { bytes } = await shelf.park(order, async (path) => {
         // Somebody else's slot may have been given away since: what it holds now is not what this file is to be named after.
-        if (own !== undefined && own.slot !== order.slot && isTaken(own.instance, order.slot))
+        const lease =
+          own === undefined || own.slot === order.slot ? undefined : leaseOn(own.instance, order.slot)
+        if (lease !== undefined && lease !== order.lease)
           throw new ModelyardError('internal', 'the slot it was to be copied from is in use again.')
         await save(loaded, order.slot, path)
       })

@@ -3,7 +3,7 @@ import { ModelyardError } from '../base/errors.ts'
 import type { LoadedModel } from '../engines/engine.ts'
 import type { Lease } from './lease.ts'
 import type { CommandOf, PoolFact, TicketRequest } from './policy/messages.ts'
-import { PoolLease, type LeaseEnd, type Preparation } from './pool-lease.ts'
+import { PoolLease, type LeaseEnd, type LeaseSurroundings, type Preparation } from './pool-lease.ts'
 
 /** Somebody who waits for a ticket to end. */
 interface Waiter {
@@ -21,6 +21,11 @@ export class TicketDesk {
   readonly #onReleased: (instance: string) => void
   readonly #waiters = new Map<string, Waiter>()
   readonly #leases = new Map<string, PoolLease>()
+  readonly #leaseSurroundings: LeaseSurroundings = {
+    onRelease: (lease, end) => this.#release(lease, end),
+    onPrompt: ({ id, instance, slot }, promptTokens) =>
+      this.#dispatch({ type: 'prompt-evaluated', lease: id, instance, slot, promptTokens }),
+  }
   #count = 0
 
   constructor(dispatch: (fact: PoolFact) => void, onReleased: (instance: string) => void) {
@@ -95,8 +100,7 @@ export class TicketDesk {
       this.#dispatch({ type: 'lease-released', lease: id, instance, slot, ...unused })
       return false
     }
-    const onRelease = (released: PoolLease, end: LeaseEnd): void => this.#release(released, end)
-    const lease = new PoolLease(command, loaded, waiter.ticket.chain, prepare, onRelease)
+    const lease = new PoolLease(command, loaded, waiter.ticket.chain, prepare, this.#leaseSurroundings)
     this.#leases.set(id, lease)
     waiter.resolve(lease)
     return true

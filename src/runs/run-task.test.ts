@@ -118,6 +118,7 @@ class Bench {
       loaded: {} as Lease['loaded'],
       signal: new AbortController().signal,
       run: (_, options) => script(signalOf(options), cutterOf(options)),
+      reportPrompt: () => undefined,
       release: (outcome) => void this.released.push(outcome?.fingerprint),
       [Symbol.asyncDispose]: async () => undefined,
     }

@@ -182,7 +182,10 @@ class RunningTask {
     return new PartBuffer(lease.run(this.#request.task, { controller: this.#controller }), {
       capacity: this.#surroundings.slowReader.capacity,
       whenFull: this.#surroundings.slowReader.rule,
-      onPart: (part) => this.#answer.add(part),
+      onPart: (part) => {
+        if (part.type === 'started') lease.reportPrompt(part.promptTokens)
+        this.#answer.add(part)
+      },
       onSourceEnded: (outcome) => this.#giveBack(lease, fingerprint, outcome),
       cancelSource: (reason) => this.#controller.abort(reason),
     })

@@ -30,6 +30,9 @@ export class Slot {
   #prefilling: LlamaSteps | undefined
   #broken = false
 
+  /** The prompt is evaluated and the answer under way: what the slot holds only grows. */
+  isAnswering = false
+
   /** All that is done with the slot: a run that was given up may have a native step to finish before the next can begin. */
   readonly work: WorkQueue = new WorkQueue()
 

@@ -42,6 +42,10 @@ export class TextModel implements LoadedModel {
     return this.#parts.stateIdentity
   }
 
+  get savesWhileAnswering(): boolean {
+    return true
+  }
+
   get exited(): Promise<ExitReport> {
     return this.#parts.lifetime.exited
   }
@@ -91,12 +95,19 @@ export class TextModel implements LoadedModel {
   async saveSlot(index: number, path: string): Promise<{ tokens: number; bytes: number }> {
     this.#parts.lifetime.check()
     const slot = this.#slot(index)
-    return slot.work.add(async () => {
-      const { tokens } = slot
-      if (tokens === 0)
-        throw new ModelyardError('invalid_request', `Slot ${index} is empty; there is nothing to save.`)
-      await slot.alone(() => slot.sequence.saveStateToFile(path))
-      return { tokens, bytes: await sealSlotFile(path, this.#parts.stateIdentity) }
+    const save = async (): Promise<number> => this.#save(slot, index, path)
+    // Between two tokens of an answer all that is evaluated is as it will stay; a prompt has to be whole first.
+    const tokens = await (slot.isAnswering ? save() : slot.work.add(save))
+    return { tokens, bytes: await sealSlotFile(path, this.#parts.stateIdentity) }
+  }
+
+  /** @returns tokens in the file */
+  async #save(slot: Slot, index: number, path: string): Promise<number> {
+    if (slot.tokens === 0)
+      throw new ModelyardError('invalid_request', `Slot ${index} is empty; there is nothing to save.`)
+    return slot.alone(async () => {
+      await slot.sequence.saveStateToFile(path)
+      return slot.tokens
     })
   }
 

@@ -140,6 +140,7 @@ class TextRun {
       if (this.#slot.turn !== undefined) await this.#slot.turn
       let step = await steps.next()
       if (sequence.needsCheckpoints) await this.#slot.alone(() => sequence.takeCheckpoint())
+      this.#slot.isAnswering = true
       await this.#start(channel)
       while (step.done !== true && !channel.closed) {
         const isFree = this.#course.isFree
@@ -157,6 +158,7 @@ class TextRun {
       }
       return await this.#finish('stop', channel)
     } finally {
+      this.#slot.isAnswering = false
       await steps.return()
     }
   }

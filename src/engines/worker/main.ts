@@ -73,8 +73,9 @@ async function load(plan: LoadPlan): Promise<void> {
     const model = await made.load(plan, { signal: loading.signal, onProgress: sendProgress })
     void model.exited.then(({ expected }) => expected || process.exit(1))
     hosted = new HostedModel(model, (message, sent) => channel.send(message, sent), clock)
-    const { stateIdentity } = model
-    channel.send({ type: 'loaded', ...(stateIdentity === undefined ? {} : { stateIdentity }) })
+    const { stateIdentity, savesWhileAnswering = false } = model
+    const saving = stateIdentity === undefined ? {} : { stateIdentity, savesWhileAnswering }
+    channel.send({ type: 'loaded', ...saving })
   } catch (error) {
     channel.send({ type: 'load-failed', error: plainError(error, 'model_load_failed') }, () =>
       process.exit(0),

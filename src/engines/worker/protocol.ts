@@ -25,8 +25,8 @@ export type ToWorker =
 /** Always sent as a list: what came up during one write leaves with the next. */
 export type FromWorker =
   | { type: 'progress'; progress: LoadProgress }
-  /** `stateIdentity`: see `LoadedModel`; absent = the engine cannot save slots. */
-  | { type: 'loaded'; stateIdentity?: string }
+  /** See `LoadedModel`; without `stateIdentity` the engine cannot save slots. */
+  | { type: 'loaded'; stateIdentity?: string; savesWhileAnswering?: boolean }
   | { type: 'load-failed'; error: SerializedError }
   /** `made` counts the engine's parts before texts that queued up were joined. */
   | { type: 'parts'; id: number; parts: Part[]; made: number }

@@ -16,7 +16,7 @@ import type {
 } from '../engine.ts'
 import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { loadEndedByExit, loadRefused } from '../supervision/worker-exit.ts'
-import { WorkerModel } from './worker-model.ts'
+import { WorkerModel, type SlotSaving } from './worker-model.ts'
 import { WorkerProcess } from './worker-process.ts'
 
 export interface WorkerEngineOptions {
@@ -75,14 +75,14 @@ export class WorkerEngine implements Engine {
     onProgress({ stage: 'starting' })
     worker.send({ type: 'load', plan })
     try {
-      const { stateIdentity } = await this.#loaded(worker, signal, onProgress)
+      const saving = await this.#loaded(worker, signal, onProgress)
       const { clock, deviceBytes = () => ({}) } = this.#options
       return new WorkerModel({
         plan,
         worker,
         clock,
         deadlines: this.#deadlines,
-        stateIdentity,
+        saving,
         deviceBytes,
       })
     } catch (error) {
@@ -133,14 +133,14 @@ export class WorkerEngine implements Engine {
     worker: WorkerProcess,
     signal: AbortSignal,
     onProgress: LoadOptions['onProgress'],
-  ): Promise<{ stateIdentity: string | undefined }> {
+  ): Promise<SlotSaving> {
     let removeListener = (): void => undefined
-    const outcome = new Promise<{ stateIdentity: string | undefined }>((resolve, reject) => {
+    const outcome = new Promise<SlotSaving>((resolve, reject) => {
       removeListener = onAbort(signal, () => reject(abortError(signal)))
       void worker.exited.then((exit) => reject(loadEndedByExit(exit)))
       worker.listen((message) => {
         if (message.type === 'progress') onProgress(message.progress)
-        else if (message.type === 'loaded') resolve({ stateIdentity: message.stateIdentity })
+        else if (message.type === 'loaded') resolve(message)
         else if (message.type === 'load-failed') reject(ModelyardError.fromJSON(message.error))
       })
     })

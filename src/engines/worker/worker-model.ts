@@ -14,13 +14,15 @@ import { WorkerQuestions } from './worker-questions.ts'
 import { WorkerRun } from './worker-run.ts'
 import { WorkerWatch } from '../supervision/worker-watch.ts'
 
+/** What the engine can do of slots and files; without `stateIdentity` nothing. */
+export type SlotSaving = Pick<LoadedModel, 'stateIdentity' | 'savesWhileAnswering'>
+
 export interface WorkerModelOptions {
   plan: LoadPlan
   worker: WorkerProcess
   clock: Clock
   deadlines: WorkerDeadlines
-  /** Absent: the engine cannot write slots to files. */
-  stateIdentity: string | undefined
+  saving: SlotSaving
   /** What a process holds on devices. */
   deviceBytes: (pid: number) => MeasuredFootprint
 }
@@ -31,6 +33,7 @@ export class WorkerModel implements LoadedModel {
   readonly exited: Promise<ExitReport>
   lastProgress?: number
   readonly stateIdentity?: string
+  readonly savesWhileAnswering: boolean
   readonly saveSlot?: (slot: number, path: string) => Promise<{ tokens: number; bytes: number }>
   readonly restoreSlot?: (slot: number, path: string) => Promise<boolean>
   readonly #worker: WorkerProcess
@@ -44,7 +47,7 @@ export class WorkerModel implements LoadedModel {
   #failure: ModelyardError | undefined
   #unloading: Promise<void> | undefined
 
-  constructor({ plan, worker, clock, deadlines, stateIdentity, deviceBytes }: WorkerModelOptions) {
+  constructor({ plan, worker, clock, deadlines, saving, deviceBytes }: WorkerModelOptions) {
     this.plan = plan
     this.#worker = worker
     this.#clock = clock
@@ -52,6 +55,8 @@ export class WorkerModel implements LoadedModel {
     this.#deviceBytes = deviceBytes
     this.#watch = this.#createWatch()
     this.exited = worker.exited.then((exit) => this.#leave(exit))
+    const { stateIdentity, savesWhileAnswering = false } = saving
+    this.savesWhileAnswering = savesWhileAnswering
     if (stateIdentity !== undefined) {
       this.stateIdentity = stateIdentity
       this.saveSlot = (slot, path) =>

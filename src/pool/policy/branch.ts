@@ -2,7 +2,7 @@ import { sharedBlocks, type Fingerprint } from '../../tasks/fingerprint.ts'
 import { findContext } from './context-budget.ts'
 import { mostBytes, prefillTime, tokensIn, transferTime } from './context-worth.ts'
 import type { ParkOrder } from './messages.ts'
-import { orderPark } from './park.ts'
+import { contentOf, orderPark, type Content } from './park.ts'
 import type { RestoreChoice } from './restore.ts'
 import type { Instance, Slot } from './state.ts'
 import type { Step } from './step.ts'
@@ -32,30 +32,36 @@ export function chooseBranch(
   return { order, restore: { context, blocks: source.blocks, tokens: source.tokens } }
 }
 
+/** A slot whose content can be written now: it is free, or its prompt is evaluated and its engine can write it between two tokens. */
+export function mayBranchFrom({ savesWhileAnswering }: Instance, { lease }: Slot): boolean {
+  return lease === undefined || (savesWhileAnswering && lease.promptTokens !== undefined)
+}
+
 interface Source {
   readonly index: number
-  readonly slot: Slot
+  readonly content: Content
   readonly blocks: number
   /** Tokens in the shared blocks. */
   readonly tokens: number
 }
 
-/** The free slot that shares most. */
+/** The slot that shares most. */
 function sourceOf(instance: Instance, target: number, chain: Fingerprint): Source | undefined {
   let best: Source | undefined
   for (const [index, slot] of instance.slots.entries()) {
-    if (index === target || slot.lease !== undefined) continue
-    const blocks = sharedBlocks(slot.chain, chain)
-    const tokens = tokensIn(slot.chain, slot.tokens, blocks)
-    if (tokens > (best?.tokens ?? 0)) best = { index, slot, blocks, tokens }
+    if (index === target || !mayBranchFrom(instance, slot)) continue
+    const content = contentOf(slot)
+    const blocks = sharedBlocks(content.chain, chain)
+    const tokens = tokensIn(content.chain, content.tokens, blocks)
+    if (tokens > (best?.tokens ?? 0)) best = { index, content, blocks, tokens }
   }
   return best
 }
 
-function isWorthCopying(step: Step, instance: Instance, { slot, tokens }: Source, kept: number): boolean {
+function isWorthCopying(step: Step, instance: Instance, { content, tokens }: Source, kept: number): boolean {
   const model = step.state.models.get(instance.model)
   if (model === undefined || tokens <= kept) return false
   if (step.state.limits.parking?.mode === 'always') return true
-  const bytes = mostBytes(model, instance.plan, slot.tokens)
+  const bytes = mostBytes(model, instance.plan, content.tokens)
   return prefillTime(model, tokens - kept) > 2 * transferTime(bytes)
 }

@@ -21,6 +21,11 @@ export function setContexts(step: Step, parked: readonly ParkedContext[]): void 
   step.state.contexts = { ...step.state.contexts, parked }
 }
 
+/** Somebody was promised to have it read into his slot. */
+function isAwaited({ instances }: PoolState, id: string): boolean {
+  return instances.some(({ slots }) => slots.some(({ lease }) => lease?.reading === id))
+}
+
 /** The file goes, and nobody counts on it from here on. */
 export function dropContext(step: Step, { id, model, bytes }: ParkedContext, reason: string): void {
   setContexts(
@@ -46,7 +51,7 @@ export function makeContextSpace(step: Step, wanted: Wanted, spared?: string): b
   const victims: ParkedContext[] = []
   for (const context of cheapestFirst(step)) {
     if (missing <= 0) break
-    if (context.id === spared) continue
+    if (context.id === spared || isAwaited(step.state, context.id)) continue
     left -= agedValue(context, step.at)
     if (left <= 0) return false
     missing -= context.bytes
@@ -80,6 +85,7 @@ export function trimContexts(step: Step): void {
 export function dropBeginningsOf(step: Step, newer: ParkedContext): void {
   for (const context of step.state.contexts.parked) {
     if (context.id === newer.id || context.writer !== undefined || context.isKept) continue
+    if (isAwaited(step.state, context.id)) continue
     if (context.model !== newer.model || context.identity !== newer.identity) continue
     if (sharedBlocks(context.chain, newer.chain) === context.chain.length)
       dropContext(step, context, 'a longer one begins with it')

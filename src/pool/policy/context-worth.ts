@@ -1,5 +1,6 @@
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { LoadPlan } from '../../engines/engine.ts'
+import type { ParkingMode } from '../limits.ts'
 import type { Instance, ModelContexts, ModelState, ParkedContext, PoolState } from './state.ts'
 
 /** Milliseconds each save and each restore takes, however small. */
@@ -49,6 +50,12 @@ function plannedPerToken({ footprint, slots, contextSize }: LoadPlan): number {
   return bytes / Math.max(1, slots * contextSize)
 }
 
+/** How contexts of a model are parked: not at all where the limits, its configuration or its restores say so. */
+export function parkingMode({ limits }: PoolState, { model, contexts }: ModelState): ParkingMode {
+  const mode = limits.parking?.mode ?? 'off'
+  return model.parking === false || contexts.unfit !== undefined ? 'off' : mode
+}
+
 /** R16: contexts are parked when to compute them again takes longer than to write and read them. */
 export function isWorthParking(
   state: PoolState,
@@ -56,9 +63,8 @@ export function isWorthParking(
   instance: Instance,
   tokens: number,
 ): boolean {
-  const mode = state.limits.parking?.mode ?? 'off'
-  if (mode === 'off' || tokens < 1 || model.contexts.unfit !== undefined) return false
-  if (instance.stateIdentity === undefined || model.model.parking === false) return false
+  const mode = parkingMode(state, model)
+  if (mode === 'off' || tokens < 1 || instance.stateIdentity === undefined) return false
   const bytes = mostBytes(model, instance.plan, tokens)
   return mode === 'always' || prefillTime(model, tokens) > 2 * transferTime(bytes)
 }

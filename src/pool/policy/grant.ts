@@ -34,7 +34,8 @@ export function grant(step: Step, ticket: Ticket, choice: SlotChoice): void {
   })
   dequeue(step, ticket.model, ticket.id)
   const parking = park.map(({ context }) => context)
-  occupy(step, ticket, choice, slot, { id: lease, expected: restore?.tokens ?? 0, parking })
+  const reading = restore?.context.id
+  occupy(step, ticket, choice, slot, { id: lease, expected: restore?.tokens ?? 0, reading, parking })
 }
 
 interface Preparation {
@@ -65,13 +66,15 @@ function occupy(
   ticket: Ticket,
   { instance, index }: SlotChoice,
   slot: Slot,
-  named: Pick<HeldLease, 'id' | 'expected' | 'parking'>,
+  named: Pick<HeldLease, 'id' | 'expected' | 'reading' | 'parking'>,
 ): void {
   const lease = {
     ...named,
     ticket: ticket.id,
     grantedAt: step.at,
     keepAlive: ticket.keepAlive,
+    chain: ticket.chain,
+    promptTokens: undefined,
     within: ticket.within,
     before: slot.chain,
     beforeTokens: slot.tokens,

@@ -52,18 +52,25 @@ export function restoreFinished(step: Step, event: EventOf<'restore-finished'>):
   const context = findContext(step.state, event.context)
   const instance = findInstance(step.state, id)
   const lease = instance?.slots[slot]?.lease
+  if (instance !== undefined && lease?.id === leaseId) noteRead(step, instance, slot, lease, isRestored)
   if (isRestored) {
     if (context === undefined) return
     const { model, tokens } = context
     replace(step, { ...context, usedAt: step.at })
     return announce(step, 'context-restored', { model, instance: id, context: context.id, tokens, took })
   }
-  if (instance !== undefined && lease?.id === leaseId) expectNothing(step, instance, slot, lease)
   if (context !== undefined) dropContext(step, context, 'it could not be read back, or is of another model')
 }
 
-function expectNothing(step: Step, instance: Instance, index: number, lease: HeldLease): void {
-  const slot = { chain: [], tokens: 0, usedAt: step.at, lease: { ...lease, expected: 0 } }
+function noteRead(
+  step: Step,
+  instance: Instance,
+  index: number,
+  lease: HeldLease,
+  isRestored: boolean,
+): void {
+  const expected = isRestored ? lease.expected : 0
+  const slot = { chain: [], tokens: 0, usedAt: step.at, lease: { ...lease, expected, reading: undefined } }
   setInstance(step, { ...instance, slots: instance.slots.with(index, slot) })
 }
 

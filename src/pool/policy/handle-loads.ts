@@ -45,6 +45,7 @@ export function loadFinished(step: Step, event: EventOf<'load-finished'>): void 
     ...instance,
     state: 'warming',
     stateIdentity: event.stateIdentity,
+    savesWhileAnswering: event.savesWhileAnswering ?? false,
     coming: { progress: undefined, loadedAt: step.at, isWarmingUp: false },
     deadline,
   }

@@ -94,6 +94,15 @@ export function leaseReleased(step: Step, event: EventOf<'lease-released'>): voi
   if (!event.untouched) noteSuccess(step, instance)
 }
 
+/** R16: from here on others may copy the beginning they share with it. */
+export function promptEvaluated(step: Step, event: EventOf<'prompt-evaluated'>): void {
+  const instance = findInstance(step.state, event.instance)
+  const slot = instance?.slots[event.slot]
+  if (instance === undefined || slot?.lease?.id !== event.lease) return
+  const lease = { ...slot.lease, promptTokens: event.promptTokens }
+  setInstance(step, { ...instance, slots: instance.slots.with(event.slot, { ...slot, lease }) })
+}
+
 const NO_TOKENS = { promptTokens: 0, completionTokens: 0 }
 
 function freed(step: Step, instance: Instance, event: EventOf<'lease-released'>, lease: HeldLease): Instance {

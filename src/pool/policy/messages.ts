@@ -33,6 +33,8 @@ export interface ParkOrder {
   readonly chain: Fingerprint
   readonly tokens: number
   readonly worth: number
+  /** The lease whose run is answering in that slot. */
+  readonly lease?: string
 }
 
 /** What a run has shown, as the engine confirmed it; milliseconds. */
@@ -68,8 +70,21 @@ export type PoolFact =
       /** What was to be written before the run was never begun. */
       readonly unprepared?: boolean
     }
+  /** All of the prompt is in the slot; the answer begins. */
+  | {
+      readonly type: 'prompt-evaluated'
+      readonly lease: string
+      readonly instance: string
+      readonly slot: number
+      readonly promptTokens: number
+    }
   | { readonly type: 'load-progressed'; readonly instance: string; readonly fraction: number | undefined }
-  | { readonly type: 'load-finished'; readonly instance: string; readonly stateIdentity?: string }
+  | {
+      readonly type: 'load-finished'
+      readonly instance: string
+      readonly stateIdentity?: string
+      readonly savesWhileAnswering?: boolean
+    }
   | {
       readonly type: 'load-failed'
       readonly instance: string

@@ -1,4 +1,4 @@
-import { sharedBlocks } from '../../tasks/fingerprint.ts'
+import { sharedBlocks, type Fingerprint } from '../../tasks/fingerprint.ts'
 import { setContexts } from './context-budget.ts'
 import { mostBytes, prefillTime } from './context-worth.ts'
 import type { ParkOrder } from './messages.ts'
@@ -7,6 +7,21 @@ import type { Step } from './step.ts'
 
 /** Whoever leaves for one of these causes has nothing that can be saved, or nothing that is wanted. */
 const LOST: ReadonlySet<LeavingCause> = new Set(['cancelled', 'exited', 'failed', 'withdrawn'])
+
+/** What can be written of a slot. */
+export interface Content {
+  readonly chain: Fingerprint
+  readonly tokens: number
+  readonly usedAt: number
+  /** The lease under which it is answering. */
+  readonly lease?: string
+}
+
+/** Under a lease it is the prompt, as far as it is evaluated. */
+export function contentOf({ lease, chain, tokens, usedAt }: Slot): Content {
+  if (lease === undefined) return { chain, tokens, usedAt }
+  return { chain: lease.chain, tokens: lease.promptTokens ?? 0, usedAt: lease.grantedAt, lease: lease.id }
+}
 
 /**
  * R16: the context of a slot that is about to lose all but `kept` of its tokens, if it is worth its file and there is room for it. From here on
@@ -21,37 +36,42 @@ export function orderPark(
 ): ParkOrder | undefined {
   const slot = instance.slots[index]
   const model = step.state.models.get(instance.model)
-  if (slot === undefined || model === undefined || slot.chain.length === 0) return undefined
-  if (!step.rules.isWorthParking(step.state, model, instance, slot.tokens - kept)) return undefined
-  if (coveringContext(step.state, instance, slot) !== undefined) return undefined
-  const context = newContext(step, model, instance, slot)
+  if (slot === undefined || model === undefined) return undefined
+  const content = contentOf(slot)
+  if (content.chain.length === 0) return undefined
+  if (!step.rules.isWorthParking(step.state, model, instance, content.tokens - kept)) return undefined
+  if (coveringContext(step.state, instance, content) !== undefined) return undefined
+  const context = newContext(step, model, instance, content)
   if (!step.rules.makeContextSpace(step, context, spared)) return undefined
   const { parked, ...rest } = step.state.contexts
   step.state.contexts = { ...rest, parked: [...parked, context], number: rest.number + 1 }
   const { id, identity, chain, tokens, worth } = context
-  return { context: id, model: model.model.id, slot: index, identity, chain, tokens, worth }
+  const lease = content.lease === undefined ? {} : { lease: content.lease }
+  return { context: id, model: model.model.id, slot: index, identity, chain, tokens, worth, ...lease }
 }
 
-function newContext(step: Step, model: ModelState, instance: Instance, slot: Slot): ParkedContext {
+function newContext(step: Step, model: ModelState, instance: Instance, content: Content): ParkedContext {
+  const { chain, tokens, usedAt } = content
   return {
     id: `context-${step.state.contexts.number + 1}`,
     model: model.model.id,
     identity: instance.stateIdentity ?? '',
-    chain: slot.chain,
-    tokens: slot.tokens,
-    bytes: mostBytes(model, instance.plan, slot.tokens),
-    worth: prefillTime(model, slot.tokens),
-    usedAt: slot.usedAt,
+    chain,
+    tokens,
+    bytes: mostBytes(model, instance.plan, tokens),
+    worth: prefillTime(model, tokens),
+    usedAt,
+    orderedAt: step.at,
     isKept: false,
     writer: instance.id,
   }
 }
 
 /** What is parked already, or is being parked, and holds all that the slot holds. */
-function coveringContext(
+export function coveringContext(
   state: PoolState,
   { model, stateIdentity }: Instance,
-  { chain }: Slot,
+  { chain }: Content,
 ): ParkedContext | undefined {
   return state.contexts.parked.find(
     (context) =>

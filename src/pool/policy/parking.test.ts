@@ -173,6 +173,23 @@ describe('two conversations that share a beginning (R16)', () => {
   })
 })
 
+describe('a context that somebody was promised', () => {
+  it('stays until it is read, though a longer one begins with it', () => {
+    const { world, commands } = setting({ mode: 'always' }, { slots: 2 })
+    visit(world, { chain: requestChain('s', 'a', 0) })
+    // Granted, and not at its reading yet, for its disk is slow.
+    world.machine.shelf.isSlow = true
+    const slow = world.request({ model: 'm', chain: requestChain('s', 'b', 0), hold: 20_000 })
+    expect(slow.granted).toMatchObject({ park: [{ context: 'context-1' }], restore: 'context-1' })
+    visit(world, { chain: requestChain('s', 'a', 1) })
+    visit(world, { chain: turn('c') })
+    expect(world.state.contexts.parked.map(({ id }) => id)).toEqual(['context-1', 'context-2'])
+    world.run(world.now + 60_000)
+    visit(world, { chain: turn('d') })
+    expect(ofType(commands, 'remove-context')).toEqual([])
+  })
+})
+
 describe('the disk budget of contexts (R16)', () => {
   const parked = (world: World): string[] =>
     world.state.contexts.parked.map(({ chain }) => chain[0]?.hash ?? '')

@@ -64,6 +64,8 @@ function placeRun(
   }
   const choice = step.rules.chooseSlot(able, ticket.chain)
   if (choice === undefined) return 'blocked'
+  const beginning = step.rules.awaitedBeginning(step, ticket, choice)
+  if (beginning !== undefined) return waitForBeginning(turn, ticket, beginning)
   // R3 (c) before (d): rather a new copy than somebody's context, when it costs nobody anything.
   if (choice.fit === 'divergent' && !ticket.immediate && grow(step, turn, model, ticket)) return 'passed'
   return granted(step, ticket, choice)
@@ -78,6 +80,12 @@ function granted(step: Step, ticket: Ticket, choice: SlotChoice): Outcome {
 function isHeld(step: Step, turn: Turn, instance: Instance, ticket: Ticket): boolean {
   if (ticket.within !== undefined) return false
   return turn.held.has(instance.id) && !step.rules.isEntitled(ticket, instance)
+}
+
+/** R16: those behind it share nothing with what is computed, or wait for the same. */
+function waitForBeginning(turn: Turn, ticket: Ticket, wait: Wait): Outcome {
+  waits(turn, ticket, wait)
+  return 'passed'
 }
 
 /** Those behind it may be among whom the instance still owes a slot, so they are looked at all the same. */

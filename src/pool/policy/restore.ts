@@ -1,6 +1,6 @@
 import { sharedBlocks, type Fingerprint } from '../../tasks/fingerprint.ts'
-import { restoreGain, tokensIn } from './context-worth.ts'
-import type { Instance, ModelState, ParkedContext } from './state.ts'
+import { parkingMode, restoreGain, tokensIn } from './context-worth.ts'
+import type { Instance, ParkedContext } from './state.ts'
 import type { Step } from './step.ts'
 
 /** A parked context whose beginning the request shares. */
@@ -29,7 +29,9 @@ export function chooseRestore(
   kept: number,
 ): RestoreChoice | undefined {
   const model = step.state.models.get(instance.model)
-  if (model === undefined || chain.length === 0 || !mayRestore(step, model)) return undefined
+  if (model === undefined || chain.length === 0) return undefined
+  const mode = parkingMode(step.state, model)
+  if (mode === 'off') return undefined
   let best: RestoreChoice | undefined
   for (const context of step.state.contexts.parked) {
     if (!step.rules.fitsInstance(context, instance)) continue
@@ -38,11 +40,5 @@ export function chooseRestore(
     if (tokens > (best?.tokens ?? kept)) best = { context, blocks, tokens }
   }
   if (best === undefined) return undefined
-  const always = step.state.limits.parking?.mode === 'always'
-  return always || restoreGain(model, best.context, best.tokens - kept) > 0 ? best : undefined
-}
-
-function mayRestore({ state }: Step, { model, contexts }: ModelState): boolean {
-  const mode = state.limits.parking?.mode ?? 'off'
-  return mode !== 'off' && model.parking !== false && contexts.unfit === undefined
+  return mode === 'always' || restoreGain(model, best.context, best.tokens - kept) > 0 ? best : undefined
 }

@@ -1,4 +1,5 @@
 import { accepts, chooseSlot, keptPrefix } from './affinity.ts'
+import { awaitedBeginning } from './await-beginning.ts'
 import { ledger } from './budget.ts'
 import { askedLately, costOf } from './cost.ts'
 import { chooseVictims, mayEvict, safeUntil, spareCopies } from './evict.ts'
@@ -33,7 +34,7 @@ import {
   stopRequested,
   unloadRequested,
 } from './handle-orders.ts'
-import { endsLease, leaseReleased, ticketAborted, ticketArrived } from './handle-tickets.ts'
+import { endsLease, leaseReleased, promptEvaluated, ticketAborted, ticketArrived } from './handle-tickets.ts'
 import { shortage } from './host-room.ts'
 import { impossible } from './impossible.ts'
 import { fitsInstance } from './restore.ts'
@@ -55,6 +56,7 @@ const HANDLERS: Handlers = {
   'ticket-arrived': ticketArrived,
   'ticket-aborted': ticketAborted,
   'lease-released': leaseReleased,
+  'prompt-evaluated': promptEvaluated,
   'load-progressed': loadProgressed,
   'load-finished': loadFinished,
   'load-failed': loadFailed,
@@ -84,6 +86,7 @@ export const RULES: Rules = {
   accepts,
   chooseSlot,
   keptPrefix,
+  awaitedBeginning,
   endsLease,
   mayRun,
   ledger,

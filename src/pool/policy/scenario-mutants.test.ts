@@ -198,6 +198,26 @@ const SCENARIOS: [fault: string, mutant: Decide, isRight: (policy: Decide) => bo
     },
   ],
   [
+    'R16: agents that arrive at once do not wait for the first one',
+    withRules({ awaitedBeginning: () => undefined }),
+    (policy) => {
+      const world = newWorld({ decide: policy, limits: { parking: { mode: 'worth' } } })
+      world.declare(sized('m', 10, { slots: 4, parks: true, savesWhileAnswering: true }))
+      world.machine.shelf.isReliable = true
+      const agents = ['x', 'y', 'z'].map((name) =>
+        world.request({
+          model: 'm',
+          chain: [
+            { hash: 's', end: 6000 },
+            { hash: `s/${name}/0`, end: 7000 },
+          ],
+        }),
+      )
+      world.run(60_000)
+      return agents.filter(({ granted }) => granted?.keptPrefix === 0).length === 1
+    },
+  ],
+  [
     'F12: a further copy is loaded after each release',
     withHandlers({
       'lease-released': (step, event) => {

@@ -33,6 +33,7 @@ function newInstance(step: Step, model: ModelState, demand: Demand, number: numb
     model: id,
     plan,
     stateIdentity: undefined,
+    savesWhileAnswering: false,
     promise: model.promise,
     charges: demand.charges,
     total: demand.total,

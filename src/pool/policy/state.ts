@@ -31,6 +31,10 @@ export interface HeldLease {
   readonly ticket: string
   readonly grantedAt: number
   readonly keepAlive: number | undefined
+  /** What its run computes. */
+  readonly chain: Fingerprint
+  /** Tokens of its prompt, once they are in the slot: from then on others can copy their beginning. */
+  readonly promptTokens: number | undefined
   /** The instance whose run asked for it; such a lease is part of that run and takes no place of its own (P14). */
   readonly within: string | undefined
   /** What the slot held before: still true if the lease ends without a run. */
@@ -38,6 +42,8 @@ export interface HeldLease {
   readonly beforeTokens: number
   /** Tokens that the engine has to confirm when a parked context was read for this lease; 0 = none was. */
   readonly expected: number
+  /** The parked context that is to be read before its run, until it is. */
+  readonly reading: string | undefined
   /** Contexts that are to be written before its run. */
   readonly parking: readonly string[]
 }
@@ -56,6 +62,8 @@ export interface ParkedContext {
   /** Milliseconds that its tokens would take to compute again. */
   readonly worth: number
   readonly usedAt: number
+  /** When it was ordered to be written. */
+  readonly orderedAt: number
   /** A beginning that is wanted for its own sake: it stays beside longer ones. */
   readonly isKept: boolean
   /** The instance that writes it; undefined = it can be read. */
@@ -132,6 +140,8 @@ export interface Instance extends Holder {
   readonly plan: LoadPlan
   /** What a parked context must be of to be read by it; undefined = it cannot park, or is not loaded yet. */
   readonly stateIdentity: string | undefined
+  /** Its slots can be written while they answer. */
+  readonly savesWhileAnswering: boolean
   /** Private bytes promised per domain: the estimate, corrected by what was measured before (R4). */
   readonly promise: Charges
   readonly measured: MeasuredFootprint | undefined

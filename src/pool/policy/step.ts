@@ -97,6 +97,7 @@ export interface Rules {
   readonly accepts: (instance: Instance, model: ModelState) => boolean
   readonly chooseSlot: (open: readonly Instance[], chain: Fingerprint) => SlotChoice | undefined
   readonly keptPrefix: (slot: Slot, chain: Fingerprint) => number
+  readonly awaitedBeginning: (step: Step, ticket: Ticket, choice: SlotChoice) => Wait | undefined
   readonly endsLease: (slot: Slot, lease: string, at: number) => boolean
   /** P4 */
   readonly mayRun: (state: PoolState) => boolean

@@ -6,6 +6,7 @@ import type { MemoryDomain } from '../../host/memory.ts'
 export type Wait =
   | { kind: 'slot'; instance: string; slots: number }
   | { kind: 'load'; instance: string; progress: number | undefined; since: number }
+  | { kind: 'beginning'; instance: string; since: number }
   | { kind: 'concurrency'; runs: number; limit: number }
   | { kind: 'threads'; needed: number; active: number; limit: number; users: readonly string[] }
   | { kind: 'together'; uses: readonly string[]; holders: readonly string[] }
@@ -26,6 +27,8 @@ export function waitSentence(wait: Wait, at: number): string {
       return `all ${wait.slots} slots of ${wait.instance} are in use`
     case 'load':
       return `${wait.instance} has been loading for ${formatDuration(at - wait.since)}${percentage(wait.progress)}`
+    case 'beginning':
+      return `the beginning it shares with another request has been computed on ${wait.instance} for ${formatDuration(at - wait.since)}, and is copied then`
     case 'concurrency':
       return `${wait.runs} of at most ${wait.limit} runs are active`
     case 'threads':
@@ -39,7 +42,10 @@ export function waitSentence(wait: Wait, at: number): string {
   }
 }
 
-type MemoryWait = Exclude<Wait, { kind: 'slot' | 'load' | 'concurrency' | 'threads' | 'together' | 'turn' }>
+type MemoryWait = Exclude<
+  Wait,
+  { kind: 'slot' | 'load' | 'beginning' | 'concurrency' | 'threads' | 'together' | 'turn' }
+>
 
 function memorySentence(wait: MemoryWait, at: number): string {
   switch (wait.kind) {

@@ -69,6 +69,7 @@ export function modelOf(index: number, numbers: readonly number[], revision = 0)
     reality: pick([1, 1, 0.6, 1.2], numbers[13]),
     failing: pick([0, 0, 0.4], numbers[14]),
     parks: pick([true, true, false], numbers[13]),
+    savesWhileAnswering: pick([true, false], numbers[14]),
     crashing: pick([0, 0, 0, 0.3], numbers[15]),
     ...(pick([false, false, true], numbers[16]) ? { uses: [`m${index + 1}`] } : {}),
   }

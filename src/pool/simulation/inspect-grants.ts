@@ -58,6 +58,15 @@ function ticketsBefore(state: PoolState, id: string): Ticket | undefined {
   return undefined
 }
 
+/** R16: it may wait for a beginning that is being computed or written, and lets others pass meanwhile. */
+function mayCopyLater({ instances, contexts }: PoolState, { model, chain }: Ticket): boolean {
+  const running = instances
+    .filter((instance) => instance.model === model && instance.stateIdentity !== undefined)
+    .flatMap(({ slots }) => slots.map(({ lease }) => lease?.chain ?? []))
+  const written = contexts.parked.filter(({ writer }) => writer !== undefined).map((context) => context.chain)
+  return [...running, ...written].some((coming) => sharedBlocks(coming, chain) > 0)
+}
+
 /** R2, F12: within one model nobody is passed, where there is but one copy to choose from. */
 function overtakesNobody(
   { before, decision: { state }, event, world }: Look,
@@ -72,7 +81,7 @@ function overtakesNobody(
   if (granted !== undefined && granted.arrivedAt <= (copy?.readyAt ?? -1)) return
   const waiting = state.queues.find((queue) => queue.model === command.model)?.tickets ?? []
   for (const ticket of waiting) {
-    if (ticket.wants === 'instance') continue
+    if (ticket.wants === 'instance' || mayCopyLater(state, ticket)) continue
     const isPassed =
       granted === undefined ? rank(ticket, event.at) === 0 : isBefore(ticket, granted, event.at)
     if (isPassed) breach('F12', `${command.ticket} passes ${ticket.id}`)

@@ -1,7 +1,7 @@
 import type { SerializedError } from '../../base/errors.ts'
 import type { CommandOf } from '../policy/messages.ts'
 import { answeredChain, usageOf } from './conversations.ts'
-import type { Copy } from './copy.ts'
+import type { Copy, PhysicalSlot } from './copy.ts'
 import type { MachineSurroundings } from './machine-surroundings.ts'
 import { SMALL_DELAY, type Machine } from './machine.ts'
 import { newVisitor, ticketOf, type Manner, type VisitRequest, type Visitor } from './visitor.ts'
@@ -73,6 +73,7 @@ export class Lobby {
     visitor.grantedAt = this.#around.now()
     if (visitor.request.manner !== 'leaves') this.#machine.shelf.prepare(copy, command)
     slot.visitor = visitor
+    this.#evaluatePrompt(visitor, slot)
     this.#holdFor(visitor, copy)
   }
 
@@ -85,6 +86,20 @@ export class Lobby {
       chain: undefined,
       untouched: true,
       unprepared: true,
+    })
+  }
+
+  /** Half of a run is its prompt; what is in the slot then is what others may copy. */
+  #evaluatePrompt(visitor: Visitor, place: PhysicalSlot): void {
+    const { granted, request } = visitor
+    const { hold = 1000, manner = 'answers', chain = [] } = request
+    if (granted === undefined || manner === 'leaves' || chain.length === 0) return
+    const { lease, instance, slot } = granted
+    this.#around.after(hold / 2, () => {
+      if (visitor.outcome !== 'granted' || place.visitor !== visitor) return
+      place.content = chain
+      const { promptTokens } = usageOf(granted, chain)
+      this.#around.report({ type: 'prompt-evaluated', lease, instance, slot, promptTokens })
     })
   }
 

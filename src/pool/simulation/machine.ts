@@ -70,7 +70,10 @@ export class Machine {
     if (copy.isGone) return
     copy.stage = 'loaded'
     copy.loadedAt = this.#around.now()
-    const identity = copy.model.parks === true ? { stateIdentity: copy.plan.key } : {}
+    const identity =
+      copy.model.parks === true
+        ? { stateIdentity: copy.plan.key, savesWhileAnswering: copy.model.savesWhileAnswering === true }
+        : {}
     this.#around.report({ type: 'load-finished', instance: copy.id, ...identity })
   }
 

@@ -30,6 +30,8 @@ export interface SimulatedModel {
   crashing?: number
   /** Its slots can be written to disk. Default false. */
   parks?: boolean
+  /** While they answer as well. Default false. */
+  savesWhileAnswering?: boolean
   /** Whether they may be. Default true. */
   parking?: boolean
 }

@@ -22,6 +22,8 @@ export class SimulatedShelf {
   readonly absurdities: string[] = []
   /** Nothing spoils. */
   isReliable = false
+  /** Readings are not over before the run is. */
+  isSlow = false
   readonly #around: MachineSurroundings
   readonly #spoiled = new Map<string, number>()
 
@@ -64,6 +66,7 @@ export class SimulatedShelf {
     this.#noteSpoiled(restore, isRestored)
     // A slot whose restore fails is empty, and its run keeps nothing; here it holds what was hoped for, so that the grant can be judged.
     place.content = file?.content ?? []
+    if (this.isSlow) return
     const { id: instance } = copy
     this.#around.report({
       type: 'restore-finished',
