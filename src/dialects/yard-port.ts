@@ -1,7 +1,7 @@
 import type { EngineCapabilities } from '../engines/engine.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
-import type { ModelFacts } from '../models/model-facts.ts'
+import type { ModelFacts, ModelPurpose } from '../models/model-facts.ts'
 import type { ModelRecipe } from '../models/model-recipe.ts'
 import type { ModelDefaults } from '../models/model-spec.ts'
 import type { Run, RunRequest } from '../runs/run.ts'
@@ -16,7 +16,7 @@ export interface ModelListing {
   state: string
   contextLength: number | null
   capabilities: EngineCapabilities | null
-  purpose: 'generation' | 'embedding' | 'rerank'
+  purpose: ModelPurpose
 }
 
 /** A model with all that is known of it. */

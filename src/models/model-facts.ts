@@ -1,7 +1,7 @@
 /** What inspecting a model's files found. Plain data; nothing here is trusted by an engine without its own checks. */
 export interface ModelFacts {
-  format: 'gguf' | 'none'
-  /** Absolute path of the file the engine opens; absent for engines without weights. */
+  format: 'gguf' | 'onnx' | 'none'
+  /** Absolute path of the file or folder the engine opens; absent for engines without weights. */
   path?: string
   /** Bytes of all files of the model. */
   fileSize: number
@@ -9,9 +9,34 @@ export interface ModelFacts {
   contentId: string
   /** Identity of the content wherever it lies (`weightsId`): what a parked context belongs to. Absent for engines without weights. */
   weightsId?: string
-  /** What the model is for, judged from the header. */
-  purpose: 'generation' | 'embedding' | 'rerank'
+  /** What the model is for, judged from its header or its `config.json`. */
+  purpose: ModelPurpose
   gguf?: GgufFacts
+  onnx?: OnnxFacts
+}
+
+export type ModelPurpose =
+  | 'generation'
+  | 'embedding'
+  | 'rerank'
+  | 'transcription'
+  | 'speech'
+  | 'classification'
+  | 'captioning'
+  | 'detection'
+
+/** A folder with ONNX graphs, a tokenizer and configuration, as transformers.js and sherpa-onnx read it. */
+export interface OnnxFacts {
+  /** Of `config.json`: `bert`, `whisper`, …; `piper`, `kokoro` for voices. Absent where nothing says it. */
+  modelType?: string
+  /** Of `config.json`; empty where it names none. */
+  architectures: string[]
+  /** Tokens a text may have, where the configuration says it. */
+  contextLength?: number
+  /** What the model tells apart, by number; empty for all that does not classify. */
+  labels: string[]
+  /** Graphs and what belongs to them, relative to the folder, with their bytes. */
+  graphs: { file: string; bytes: number }[]
 }
 
 export interface GgufFacts {

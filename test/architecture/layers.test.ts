@@ -48,7 +48,7 @@ const ONLY_IN: { what: RegExp; where: RegExp; why: string }[] = [
 ]
 
 /** Rooms below the engines that belong to several of them. */
-const SHARED_BY_ENGINES = /^src\/engines\/(llama-cpp|supervision)\//
+const SHARED_BY_ENGINES = /^src\/engines\/(in-process|llama-cpp|supervision)\//
 
 function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })

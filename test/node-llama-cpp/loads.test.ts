@@ -6,7 +6,7 @@ import { KNOWN_ARCHITECTURES } from '../../src/engines/llama-cpp/known-architect
 import type { LoadProgress } from '../../src/engines/engine.ts'
 import { PROCESS_BASE } from '../../src/engines/llama-cpp/footprint.ts'
 import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-cpp-engine.ts'
-import { ownMemory } from '../../src/engines/node-llama-cpp/own-memory.ts'
+import { ownMemory } from '../../src/engines/in-process/own-memory.ts'
 import { footprintTotal, type FootprintTerms, type MeasuredFootprint } from '../../src/host/memory.ts'
 import { makeTinyLora, makeTinyModel } from '../models/make-tiny-gguf.ts'
 import { ENGINES_DIRECTORY, removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'

@@ -29,7 +29,7 @@ export function ggufCapabilities(
 }
 
 function tasksOf({ purpose }: ModelFacts): TaskKind[] {
-  return purpose === 'generation' ? ['chat', 'completion'] : [purpose]
+  return purpose === 'embedding' || purpose === 'rerank' ? [purpose] : ['chat', 'completion']
 }
 
 export function planKey(engine: string, parts: unknown): string {

@@ -1,42 +1,62 @@
 import { ModelyardError } from '../../base/errors.ts'
+import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
+import type { Part } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { LlamaEmbeddingContext } from './llama-module.ts'
-import type { PooledInputs, PooledWork } from './pooled-model.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
 import { fitted } from '../llama-cpp/unit-vector.ts'
+import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
+import { stepwise } from '../in-process/stepwise-work.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** Characters from which a text is judged before it is cut into tokens: some tokenizers drop spaces, so that shorter ones may still fit. */
 const LONG_TEXT = 1_000_000
 
 /** Vectors of texts. */
-export class EmbeddingWork implements PooledWork {
+export class EmbeddingWork implements WholeInputWork {
   readonly #plan: LoadPlan
   readonly #context: LlamaEmbeddingContext
   readonly #vocabulary: Vocabulary
   readonly #dimensions: number
+  readonly #free: () => Promise<void>
 
-  /** @param dimensions of the model's vectors */
-  constructor(plan: LoadPlan, context: LlamaEmbeddingContext, vocabulary: Vocabulary, dimensions: number) {
+  /**
+   * `dimensions` are those of the model's vectors; `free` is called when the context is gone.
+   */
+  constructor(
+    plan: LoadPlan,
+    context: LlamaEmbeddingContext,
+    vocabulary: Vocabulary,
+    dimensions: number,
+    free: () => Promise<void>,
+  ) {
     this.#plan = plan
     this.#context = context
     this.#vocabulary = vocabulary
     this.#dimensions = dimensions
+    this.#free = free
   }
 
   /** @throws context_length_exceeded naming the input */
-  prepare(task: Task): PooledInputs {
+  prepare(task: Task): Work {
+    const inputs = this.#inputsOf(task)
+    const { dimensions } = task as EmbeddingTask
+    requireDimensions(dimensions, this.#dimensions)
+    const steps = inputs.map((tokens, index) => async (): Promise<Part> => {
+      const { vector } = await this.#context.getEmbeddingFor(tokens)
+      return { type: 'vector', index, vector: fitted(vector, dimensions) }
+    })
+    return stepwise(lengthOf(inputs), steps)
+  }
+
+  countTokens(task: Task): number {
+    return lengthOf(this.#inputsOf(task))
+  }
+
+  #inputsOf(task: Task): number[][] {
     if (task.kind !== 'embedding') throw unsupported(this.#plan, task)
-    requireDimensions(task.dimensions, this.#dimensions)
-    const inputs = task.inputs.map((input, index) => this.#tokensOf(input, index))
-    return {
-      promptTokens: inputs.reduce((sum, tokens) => sum + tokens.length, 0),
-      steps: inputs.map((tokens, index) => async () => {
-        const { vector } = await this.#context.getEmbeddingFor(tokens)
-        return { type: 'vector', index, vector: fitted(vector, task.dimensions) }
-      }),
-    }
+    return task.inputs.map((input, index) => this.#tokensOf(input, index))
   }
 
   #tokensOf(input: string | number[], index: number): number[] {
@@ -56,7 +76,12 @@ export class EmbeddingWork implements PooledWork {
 
   async dispose(): Promise<void> {
     await this.#context.dispose()
+    await this.#free()
   }
+}
+
+function lengthOf(inputs: readonly number[][]): number {
+  return inputs.reduce((sum, tokens) => sum + tokens.length, 0)
 }
 
 function unsupported({ model }: LoadPlan, { kind }: Task): ModelyardError {

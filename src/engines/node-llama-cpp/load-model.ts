@@ -11,10 +11,10 @@ import type { LoadShape } from '../llama-cpp/footprint.ts'
 import { gpuRefusal, isUnified, layersOnGpu } from '../llama-cpp/gpu-layers.ts'
 import type { LlamaContext, LlamaModel } from './llama-module.ts'
 import { claimThreads, type LlamaRuntime } from './llama-runtime.ts'
-import { ModelLifetime } from './model-lifetime.ts'
+import { ModelLifetime } from '../in-process/model-lifetime.ts'
 import { nodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 import { shapeOfPlan } from './node-llama-cpp-plan.ts'
-import { PooledModel, type PooledWork } from './pooled-model.ts'
+import { QueuedModel, type WholeInputWork } from '../in-process/queued-model.ts'
 import { PrefillPace } from './prefill-pace.ts'
 import { RankingWork } from './ranking-work.ts'
 import { sampleAfterFirst } from './sample-after-first.ts'
@@ -153,19 +153,28 @@ async function preparePooled(
   { runtime, signal, clock }: LoadWith,
 ): Promise<LoadedModel> {
   const lifetime = lifetimeOf(plan, runtime, clock)
-  return new PooledModel({ plan, model, work: await pooledWork(plan, model, signal), lifetime, release })
+  const free = async (): Promise<void> => {
+    await model.dispose()
+    release()
+  }
+  return new QueuedModel({ plan, work: await pooledWork(plan, model, signal, free), lifetime })
 }
 
-async function pooledWork(plan: LoadPlan, model: LlamaModel, createSignal: AbortSignal): Promise<PooledWork> {
+async function pooledWork(
+  plan: LoadPlan,
+  model: LlamaModel,
+  createSignal: AbortSignal,
+  free: () => Promise<void>,
+): Promise<WholeInputWork> {
   const { threads, facts } = plan
   const vocabulary = new Vocabulary(model)
   // The engine refuses texts as long as the context, so it gets room for one token more.
   const contextSize = plan.contextSize + 1
   const options = { contextSize, batchSize: contextSize, threads, createSignal }
   if (facts.purpose === 'rerank')
-    return new RankingWork(plan, await model.createRankingContext(options), vocabulary)
+    return new RankingWork(plan, await model.createRankingContext(options), vocabulary, free)
   const context = await model.createEmbeddingContext(options)
-  return new EmbeddingWork(plan, context, vocabulary, model.embeddingVectorSize)
+  return new EmbeddingWork(plan, context, vocabulary, model.embeddingVectorSize, free)
 }
 
 function templateOf({ facts }: LoadPlan, vocabulary: Vocabulary): ChatTemplate {

@@ -1,38 +1,56 @@
 import { ModelyardError } from '../../base/errors.ts'
+import type { Part } from '../../tasks/part.ts'
+import type { RerankTask } from '../../tasks/rerank-task.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { LlamaRankingContext } from './llama-module.ts'
-import type { PooledInputs, PooledWork } from './pooled-model.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
+import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
+import { stepwise } from '../in-process/stepwise-work.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** Characters from which a pair is judged before it is cut into tokens. */
 const LONG_PAIR = 1_000_000
 
 /** How well documents answer a query: the model reads each together with the query. */
-export class RankingWork implements PooledWork {
+export class RankingWork implements WholeInputWork {
   readonly #plan: LoadPlan
   readonly #context: LlamaRankingContext
   readonly #vocabulary: Vocabulary
+  readonly #free: () => Promise<void>
 
-  constructor(plan: LoadPlan, context: LlamaRankingContext, vocabulary: Vocabulary) {
+  /** `free` is called when the context is gone. */
+  constructor(
+    plan: LoadPlan,
+    context: LlamaRankingContext,
+    vocabulary: Vocabulary,
+    free: () => Promise<void>,
+  ) {
     this.#plan = plan
     this.#context = context
     this.#vocabulary = vocabulary
+    this.#free = free
   }
 
   /** @throws context_length_exceeded naming the document */
-  prepare(task: Task): PooledInputs {
-    if (task.kind !== 'rerank') throw unsupported(this.#plan, task)
-    const { query, documents } = task
+  prepare(task: Task): Work {
+    const { query, documents } = this.#rankingOf(task)
+    const steps = documents.map((document, index) => async (): Promise<Part> => {
+      const score = await this.#context.rank(query, document)
+      return { type: 'score', index, score }
+    })
+    return stepwise(this.countTokens(task), steps)
+  }
+
+  countTokens(task: Task): number {
+    const { query, documents } = this.#rankingOf(task)
     const lengths = documents.map((document, index) => this.#lengthOf(query, document, index))
-    return {
-      promptTokens: lengths.reduce((sum, length) => sum + length, 0),
-      steps: documents.map((document, index) => async () => {
-        const score = await this.#context.rank(query, document)
-        return { type: 'score', index, score }
-      }),
-    }
+    return lengths.reduce((sum, length) => sum + length, 0)
+  }
+
+  #rankingOf(task: Task): RerankTask {
+    if (task.kind !== 'rerank') throw unsupported(this.#plan, task)
+    return task
   }
 
   /** Tokens of both together, as they are evaluated. */
@@ -56,6 +74,7 @@ export class RankingWork implements PooledWork {
 
   async dispose(): Promise<void> {
     await this.#context.dispose()
+    await this.#free()
   }
 }
 

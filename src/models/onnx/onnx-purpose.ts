@@ -1,0 +1,70 @@
+import type { ModelPurpose, OnnxFacts } from '../model-facts.ts'
+
+/** The fields of a `config.json` that are looked at; each may be anything. */
+export interface OnnxConfiguration {
+  model_type?: unknown
+  architectures?: unknown
+  max_position_embeddings?: unknown
+  id2label?: unknown
+}
+
+/** What architectures are for, by the end of their names in the `transformers` library. */
+const PURPOSES: readonly [ending: RegExp, purpose: ModelPurpose][] = [
+  [/For(SpeechSeq2Seq|CTC)$/, 'transcription'],
+  [/^(Whisper|Moonshine).*ForConditionalGeneration$/, 'transcription'],
+  [/For(Sequence|Image|Audio)Classification$/, 'classification'],
+  [/ForObjectDetection$/, 'detection'],
+  [/^(VisionEncoderDecoder|Blip.*ForConditionalGeneration|Donut)/, 'captioning'],
+]
+
+const PURPOSES_OF_TYPES: Record<string, ModelPurpose> = {
+  whisper: 'transcription',
+  moonshine: 'transcription',
+  'vision-encoder-decoder': 'captioning',
+  detr: 'detection',
+  yolos: 'detection',
+}
+
+/** What a model is for; a text encoder (embeddings) where nothing says otherwise. */
+export function factsOfConfiguration(
+  configuration: OnnxConfiguration | undefined,
+  names: readonly string[],
+): Omit<OnnxFacts, 'graphs'> & { purpose: ModelPurpose } {
+  if (configuration === undefined) return { purpose: 'speech', ...factsOfVoice(names) }
+  const { model_type: type, max_position_embeddings: length } = configuration
+  const architectures = texts(configuration.architectures)
+  const byArchitecture = PURPOSES.find(([ending]) => architectures.some((name) => ending.test(name)))?.[1]
+  const byType = typeof type === 'string' ? PURPOSES_OF_TYPES[type] : undefined
+  const labels = labelsOf(configuration.id2label)
+  return {
+    purpose: byArchitecture ?? byType ?? 'embedding',
+    ...(typeof type === 'string' && { modelType: type }),
+    architectures,
+    ...(typeof length === 'number' && Number.isInteger(length) && length > 0 && { contextLength: length }),
+    labels,
+  }
+}
+
+/** A voice for sherpa-onnx has its tokens beside the graph, Kokoro's its speakers, too. */
+function factsOfVoice(names: readonly string[]): Omit<OnnxFacts, 'graphs'> {
+  const modelType = names.includes('voices.bin')
+    ? 'kokoro'
+    : names.includes('tokens.txt')
+      ? 'vits'
+      : undefined
+  return { ...(modelType !== undefined && { modelType }), architectures: [], labels: [] }
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : []
+}
+
+/** `{"0": "NEGATIVE", "1": "POSITIVE"}` */
+function labelsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const labels: string[] = []
+  for (const [index, label] of Object.entries(value)) {
+    if (/^\d{1,5}$/.test(index) && typeof label === 'string') labels[Number(index)] = label
+  }
+  return Array.from(labels, (label, index) => label ?? `LABEL_${index}`)
+}
