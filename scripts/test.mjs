@@ -14,8 +14,12 @@ function prepare() {
   build()
   const environment = { ...process.env, MODELYARD_HOME: HOME }
   const cli = join(ROOT, 'dist/cli.js')
-  run(process.execPath, [cli, 'engines', 'install', 'node-llama-cpp'], { env: environment })
-  run(process.execPath, [cli, 'pull', SMOLLM2], { env: environment })
+  for (const engine of ['node-llama-cpp', 'transformers']) {
+    run(process.execPath, [cli, 'engines', 'install', engine], { env: environment })
+  }
+  for (const model of [SMOLLM2, 'minilm-onnx']) {
+    run(process.execPath, [cli, 'pull', model], { env: environment })
+  }
 }
 
 try {

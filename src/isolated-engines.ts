@@ -5,6 +5,7 @@ import type { AskModel, Engine, LoadedModel, LoadOptions, LoadPlan } from './eng
 import type { MeasuredFootprint } from './host/memory.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
+import { TransformersEngine } from './engines/transformers/transformers-engine.ts'
 import { UpstreamEngine } from './engines/upstream/upstream-engine.ts'
 import { WorkerEngine } from './engines/worker/worker-engine.ts'
 
@@ -28,9 +29,10 @@ export class IsolatedEngines {
   #ask: AskModel | undefined
 
   constructor({ clock, directories, custom, environmentVariable, deviceBytes }: EngineOptions) {
-    const llama = { enginesDirectory: directories.engines }
+    const packaged = { enginesDirectory: directories.engines }
     const builtIn: [Engine, Record<string, unknown>][] = [
-      [new NodeLlamaCppEngine(llama), llama],
+      [new NodeLlamaCppEngine(packaged), packaged],
+      [new TransformersEngine(packaged), packaged],
       [new ScriptedEngine({ clock }), {}],
     ]
     const upstream = new UpstreamEngine({ clock, environmentVariable })

@@ -1,6 +1,7 @@
 import type { Fields } from '../base/compound-shapes.ts'
 import { nodeLlamaCppOptionFields } from '../engines/node-llama-cpp/node-llama-cpp-options.ts'
 import { scriptedOptionFields } from '../engines/scripted/scripted-shapes.ts'
+import { transformersOptionFields } from '../engines/transformers/transformers-options.ts'
 import { upstreamOptionFields } from '../engines/upstream/upstream-options.ts'
 
 /** Options that only one engine knows, by engine; `'unchecked'` = the engine checks them itself when it plans a load. */
@@ -12,5 +13,6 @@ export const DEFAULT_ENGINE = 'node-llama-cpp'
 export const BUILT_IN_ENGINES: EngineOptionTable = {
   [DEFAULT_ENGINE]: nodeLlamaCppOptionFields,
   scripted: scriptedOptionFields,
+  transformers: transformersOptionFields,
   upstream: upstreamOptionFields,
 }

@@ -118,7 +118,7 @@ export const CATALOG: Readonly<Record<string, CatalogEntry>> = {
   'minilm-onnx': {
     description: 'all-MiniLM-L6-v2 for the engine transformers (English, Apache-2.0, ~23 MB)',
     sources: [MINILM_PACKAGES],
-    spec: {},
+    spec: { engine: 'transformers' },
   },
   'nomic-embed-text': {
     description: 'nomic-embed-text v1.5, text embeddings of 768 numbers (English, Apache-2.0, ~146 MB)',

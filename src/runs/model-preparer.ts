@@ -108,7 +108,7 @@ export class ModelPreparer {
 
   #engineFor(spec: ModelSpec, facts: ModelFacts): Engine {
     const { engines } = this.#surroundings
-    const name = spec.engine ?? (facts.format === 'gguf' ? 'node-llama-cpp' : undefined)
+    const name = spec.engine ?? engineFor(facts)
     const engine = name === undefined ? undefined : engines.get(name)
     if (engine !== undefined) return engine
     const known = [...engines.keys()]
@@ -119,6 +119,13 @@ export class ModelPreparer {
       `The model "${spec.id}" names no engine that is known here (${name ?? 'none'}). ${hint}`,
     )
   }
+}
+
+/** The engine of a model that names none: what runs files of its format. */
+function engineFor({ format, purpose }: ModelFacts): string | undefined {
+  if (format === 'gguf') return 'node-llama-cpp'
+  if (format !== 'onnx') return undefined
+  return purpose === 'speech' ? 'speech' : 'transformers'
 }
 
 function usesItself(chain: readonly string[]): ModelyardError {

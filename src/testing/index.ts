@@ -12,3 +12,4 @@ export type {
 } from '../engines/scripted/scripted-options.ts'
 export type { EngineContractSubject, KnownChat } from './contract-subject.ts'
 export { engineContract, type EngineContract, type EngineContractCase } from './engine-contract.ts'
+export { workContract, type WorkContractSubject } from './work-contract.ts'

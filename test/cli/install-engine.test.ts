@@ -88,7 +88,7 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
 
   it('an older version gives way to the pinned one', async () => {
     const modules = join(engines, 'node-llama-cpp/node_modules')
-    for (const name of [ENGINE.name, ENGINE.platformPackage]) {
+    for (const name of Object.keys(ENGINE.packages)) {
       await mkdir(join(modules, name), { recursive: true })
       await writeFile(join(modules, name, 'package.json'), '{"version":"3.0.0"}')
     }

@@ -17,6 +17,9 @@ export const SMOLLM2: string = join(
 /** Where `modelyard engines install` of the tests puts engine packages. */
 export const ENGINES_DIRECTORY: string = join(ROOT, '.cache/home/engines')
 
+/** Where `modelyard pull` of the tests puts models. */
+export const MODELS_DIRECTORY: string = join(ROOT, '.cache/home/models')
+
 /** Whether a file that `npm test` fetches is there. */
 export function fetched(path: string): boolean {
   return existsSync(path)

@@ -1,28 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
+import { PACKAGED_ENGINES, type PackagedEngine, type Platform } from './packaged-engines.ts'
 
-/** An engine that comes as a package of the user's own package manager, outside of our dependencies: it is large. */
+/** An engine that comes as packages of the user's own package manager, outside of our dependencies: it is large. */
 export interface EnginePackage {
   name: string
+  /** Of its main package. */
   version: string
-  /** The package with the binaries for this platform (CPU, and Metal on Apple silicon). */
-  platformPackage: string
-}
-
-const NODE_LLAMA_CPP = 'node-llama-cpp'
-const NODE_LLAMA_CPP_VERSION = '3.21.1'
-
-const PLATFORM_PACKAGES: Record<string, string> = {
-  'linux-x64': '@node-llama-cpp/linux-x64',
-  'linux-arm64': '@node-llama-cpp/linux-arm64',
-  'darwin-arm64': '@node-llama-cpp/mac-arm64-metal',
-  'darwin-x64': '@node-llama-cpp/mac-x64',
-  'win32-x64': '@node-llama-cpp/win-x64',
+  /** Exact versions by name, the main package first, with the binaries for this platform: all that must be there. */
+  packages: Readonly<Record<string, string>>
+  /** For people: `about 90 MB`. */
+  size: string
+  /** What the packages bring for other platforms or none, relative to `node_modules`: deleted after the installation. */
+  needless: readonly string[]
 }
 
 /** Engines that `engines install` knows. */
-export const INSTALLABLE_ENGINES: readonly string[] = [NODE_LLAMA_CPP]
+export const INSTALLABLE_ENGINES: readonly string[] = Object.keys(PACKAGED_ENGINES)
 
 /** @throws ModelyardError `invalid_request` for an unknown name, `unsupported` where there are no binaries for this platform */
 export function enginePackage(
@@ -30,21 +25,38 @@ export function enginePackage(
   platform: string = process.platform,
   architecture: string = process.arch,
 ): EnginePackage {
-  if (!INSTALLABLE_ENGINES.includes(name)) {
+  const engine = Object.hasOwn(PACKAGED_ENGINES, name) ? PACKAGED_ENGINES[name] : undefined
+  if (engine === undefined) {
     const known = INSTALLABLE_ENGINES.join(', ')
     throw new ModelyardError(
       'invalid_request',
       `"${name}" is no engine that can be installed. There is: ${known}.`,
     )
   }
-  const platformPackage = PLATFORM_PACKAGES[`${platform}-${architecture}`]
-  if (platformPackage === undefined) {
-    throw new ModelyardError(
-      'unsupported',
-      `${name} has no ready-made binaries for ${platform} on ${architecture}; there are some for ${Object.keys(PLATFORM_PACKAGES).join(', ')}.`,
-    )
+  const { main, size, others = {}, needless = () => [] } = engine
+  const here = `${platform}-${architecture}` as Platform
+  const binaries = engine.binaries[here]
+  if (binaries === undefined) throw noBinaries(name, platform, architecture, engine)
+  return {
+    name,
+    version: main.version,
+    packages: { [main.package]: main.version, ...binaries, ...others },
+    size,
+    needless: needless(here),
   }
-  return { name, version: NODE_LLAMA_CPP_VERSION, platformPackage }
+}
+
+function noBinaries(
+  name: string,
+  platform: string,
+  architecture: string,
+  { binaries }: PackagedEngine,
+): ModelyardError {
+  const known = Object.keys(binaries).join(', ')
+  return new ModelyardError(
+    'unsupported',
+    `${name} has no ready-made binaries for ${platform} on ${architecture}; there are some for ${known}.`,
+  )
 }
 
 /** The folder in which an engine's `node_modules` lie. */
@@ -57,12 +69,14 @@ export function installedVersion(enginesFolder: string, engine: EnginePackage): 
   return versionIn(engineFolder(enginesFolder, engine.name), engine)
 }
 
-/** The same for one folder, wherever it is. */
-export function versionIn(folder: string, engine: EnginePackage): string | undefined {
-  const [version, platformVersion] = [engine.name, engine.platformPackage].map((name) =>
-    manifestVersion(join(folder, 'node_modules', name)),
-  )
-  return version === platformVersion ? version : undefined
+/** The same for one folder, wherever it is. An older main package is told as what it is; one with the wrong companions is not there. */
+export function versionIn(folder: string, { packages, version }: EnginePackage): string | undefined {
+  const wanted = Object.entries(packages)
+  const found = wanted.map(([name]) => manifestVersion(join(folder, 'node_modules', name)))
+  if (found.includes(undefined)) return undefined
+  const [main] = found
+  if (main !== version) return main
+  return wanted.every(([, exact], index) => found[index] === exact) ? version : undefined
 }
 
 function manifestVersion(folder: string): string | undefined {

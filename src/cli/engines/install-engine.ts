@@ -28,6 +28,9 @@ export async function installEngine(
     await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true }))
     await runNpm(draft, engine, options)
     if (versionIn(draft, engine) !== engine.version) throw failed(engine, undefined)
+    for (const part of engine.needless) {
+      await rm(join(draft, 'node_modules', ...part.split('/')), { recursive: true, force: true })
+    }
     if (versionIn(place, engine) !== engine.version) await moveIntoPlace(draft, place)
     if (versionIn(place, engine) !== engine.version) throw failed(engine, undefined)
   } finally {
@@ -47,7 +50,7 @@ async function runNpm(folder: string, engine: EnginePackage, options: InstallOpt
   if (outcome.code !== 0) throw failed(engine, outcome)
 }
 
-/** `--omit=optional` keeps the CUDA and Vulkan builds out (600 MB); our platform's package is named, so it comes. */
+/** `--omit=optional` keeps the CUDA and Vulkan builds out (600 MB); our platform's packages are named, so they come. */
 export function installArguments(folder: string, engine: EnginePackage): string[] {
   return [
     'install',
@@ -58,8 +61,7 @@ export function installArguments(folder: string, engine: EnginePackage): string[
     '--no-audit',
     '--no-fund',
     '--loglevel=http',
-    `${engine.name}@${engine.version}`,
-    `${engine.platformPackage}@${engine.version}`,
+    ...Object.entries(engine.packages).map(([name, version]) => `${name}@${version}`),
   ]
 }
 

@@ -1,6 +1,8 @@
 import { formatDuration } from '../../base/durations.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import { CATALOG } from '../../models/catalog.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
 import type { CommandContext } from '../command-context.ts'
 import { WaitingNote } from '../render/waiting.ts'
 import { enginePackage, INSTALLABLE_ENGINES, installedVersion, type EnginePackage } from './engine-package.ts'
@@ -39,11 +41,17 @@ export async function requireEnginesOf(
   ids: readonly string[],
   wishes: InstallWishes,
 ): Promise<void> {
-  const engineOf = new Map(models.map(({ id, engine }) => [id, engine]))
-  const names = new Set(ids.map((id) => engineOf.get(id) ?? DEFAULT_ENGINE))
+  const specOf = new Map(models.map((spec) => [spec.id, spec]))
+  const names = new Set(ids.map((id) => engineNameOf(id, specOf.get(id))))
   for (const name of INSTALLABLE_ENGINES) {
     if (names.has(name)) await requireEngine(context, directories.engines, enginePackage(name), wishes)
   }
+}
+
+function engineNameOf(id: string, spec: ModelSpec | undefined): string {
+  const entry = spec?.source ?? id
+  const known = Object.hasOwn(CATALOG, entry) ? CATALOG[entry]?.spec.engine : undefined
+  return spec?.engine ?? known ?? DEFAULT_ENGINE
 }
 
 async function installLoudly(
@@ -55,7 +63,7 @@ async function installLoudly(
   const { err, clock, signal } = context
   const begun = clock.now()
   await err.line(
-    `Installing the engine ${engine.name} ${engine.version} into ${enginesFolder} (about 90 MB, only this once) …`,
+    `Installing the engine ${engine.name} ${engine.version} into ${enginesFolder} (${engine.size}, only this once) …`,
   )
   let fetched = 0
   const words = (): string =>

@@ -20,6 +20,10 @@ const ENGINES: Record<string, (options: EngineOptions) => Promise<Engine>> = {
     const { NodeLlamaCppEngine } = await import('../node-llama-cpp/node-llama-cpp-engine.ts')
     return new NodeLlamaCppEngine(options)
   },
+  transformers: async (options) => {
+    const { TransformersEngine } = await import('../transformers/transformers-engine.ts')
+    return new TransformersEngine(options)
+  },
   scripted: async () => {
     const { ScriptedEngine } = await import('../scripted/scripted-engine.ts')
     return new ScriptedEngine({ clock, crash: () => process.exit(1) })

@@ -1,0 +1,57 @@
+/** As Node names them. */
+export type Platform = 'linux-x64' | 'linux-arm64' | 'darwin-arm64' | 'darwin-x64' | 'win32-x64'
+
+/** Versions by name. */
+type Packages = Readonly<Record<string, string>>
+
+/** What an engine consists of, on any platform. */
+export interface PackagedEngine {
+  main: { package: string; version: string }
+  /** Packages with what was compiled, CPU, and Metal on Apple silicon. */
+  binaries: Partial<Record<Platform, Packages>>
+  /** Packages that are no dependencies of the main one, or would be left out with the optional ones. */
+  others?: Packages
+  size: string
+  needless?: (platform: Platform) => string[]
+}
+
+const LLAMA = '3.21.1'
+const SHARP = '0.35.5'
+const VIPS = '1.3.4'
+
+/** The images' library has its binaries in optional packages. */
+function sharp(platform: string): Packages {
+  const libraries = platform === 'win32-x64' ? {} : { [`@img/sharp-libvips-${platform}`]: VIPS }
+  return { [`@img/sharp-${platform}`]: SHARP, ...libraries }
+}
+
+const ONNX_PLATFORMS: readonly Platform[] = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64']
+
+/** Engines by name, with the exact versions that were measured. */
+export const PACKAGED_ENGINES: Readonly<Record<string, PackagedEngine>> = {
+  'node-llama-cpp': {
+    main: { package: 'node-llama-cpp', version: LLAMA },
+    binaries: {
+      'linux-x64': { '@node-llama-cpp/linux-x64': LLAMA },
+      'linux-arm64': { '@node-llama-cpp/linux-arm64': LLAMA },
+      'darwin-arm64': { '@node-llama-cpp/mac-arm64-metal': LLAMA },
+      'darwin-x64': { '@node-llama-cpp/mac-x64': LLAMA },
+      'win32-x64': { '@node-llama-cpp/win-x64': LLAMA },
+    },
+    size: 'about 90 MB',
+  },
+  transformers: {
+    main: { package: '@huggingface/transformers', version: '4.3.2' },
+    binaries: Object.fromEntries(ONNX_PLATFORMS.map((platform) => [platform, sharp(platform)])),
+    others: { sharp: SHARP },
+    size: 'about 500 MB, of which 100 MB stay',
+    needless: otherRuntimes,
+  },
+}
+
+/** The browser's runtime, and that of all other platforms: 400 of 475 MB. It runs without them (measured). */
+function otherRuntimes(platform: Platform): string[] {
+  const folders = ['linux/x64', 'linux/arm64', 'darwin/arm64', 'darwin/x64', 'win32/x64', 'win32/arm64']
+  const others = folders.filter((folder) => folder !== platform.replace('-', '/'))
+  return ['onnxruntime-web', ...others.map((folder) => `onnxruntime-node/bin/napi-v6/${folder}`)]
+}

@@ -1,0 +1,80 @@
+import { SystemClock, type Clock } from '../../base/clock.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import type {
+  Availability,
+  Engine,
+  EngineCapabilities,
+  HostFacts,
+  LoadedModel,
+  LoadOptions,
+  LoadPlan,
+} from '../engine.ts'
+import { loadFailure, throwIfGivenUp } from '../in-process/load-failure.ts'
+import { ModelLifetime } from '../in-process/model-lifetime.ts'
+import { QueuedModel, type WholeInputWork } from '../in-process/queued-model.ts'
+import { EmbeddingWork } from './embedding-work.ts'
+import type { TransformersModule } from './transformers-module.ts'
+import { findTransformers, importTransformers } from './transformers-package.ts'
+import { planTransformers, TRANSFORMERS_CAPABILITIES } from './transformers-plan.ts'
+
+export interface TransformersEngineOptions {
+  /** Folder of installed engines; `<it>/transformers/node_modules` is looked into after the application's own packages. */
+  enginesDirectory?: string
+  /** Default: the system's clock. */
+  clock?: Clock
+}
+
+/**
+ * ONNX models through transformers.js and onnxruntime: folders as they lie on the hub, on the CPU. The package is optional and imported
+ * with the first load. One input at a time; what was begun in native code ends before the next begins.
+ */
+export class TransformersEngine implements Engine {
+  readonly name = 'transformers'
+  readonly capabilities: EngineCapabilities = TRANSFORMERS_CAPABILITIES
+  readonly #enginesDirectory: string | undefined
+  readonly #clock: Clock
+
+  constructor({ enginesDirectory, clock = new SystemClock() }: TransformersEngineOptions = {}) {
+    this.#enginesDirectory = enginesDirectory
+    this.#clock = clock
+  }
+
+  /** Looks at files only; nothing native comes into the server's process. */
+  async detect(): Promise<Availability> {
+    const found = await findTransformers(this.#enginesDirectory)
+    if ('reason' in found) return { available: false, ...found }
+    return { available: true, version: found.version, details: { directory: found.directory } }
+  }
+
+  async prepare(): Promise<void> {
+    await importTransformers(this.#enginesDirectory)
+  }
+
+  plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
+    return planTransformers(spec, facts, host)
+  }
+
+  async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
+    throwIfGivenUp(signal)
+    onProgress({ stage: 'starting' })
+    const module = await importTransformers(this.#enginesDirectory)
+    throwIfGivenUp(signal)
+    onProgress({ stage: 'loading', fraction: 0 })
+    const work = await loadWork(plan, module, this.#clock)
+    if (signal.aborted) await work.dispose()
+    throwIfGivenUp(signal)
+    const lifetime = new ModelLifetime(plan.model, this.#clock, () => [])
+    return new QueuedModel({ plan, work, lifetime })
+  }
+}
+
+async function loadWork(plan: LoadPlan, module: TransformersModule, clock: Clock): Promise<WholeInputWork> {
+  try {
+    if (plan.facts.purpose === 'embedding') return await EmbeddingWork.load(plan, module, clock)
+  } catch (error) {
+    throw loadFailure(plan, error)
+  }
+  throw new ModelyardError('unsupported', `Model "${plan.model}" is for ${plan.facts.purpose}.`)
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import {
+  findPackage,
+  importFrom,
+  type FoundPackage,
+  type Obstacle,
+  type WantedPackage,
+} from '../in-process/engine-package.ts'
+import type { TransformersModule } from './transformers-module.ts'
+
+const WANTED: WantedPackage = {
+  engine: 'transformers',
+  package: '@huggingface/transformers',
+  versions: /^4\./,
+  wanted: '4.3',
+}
+
+export async function findTransformers(
+  enginesDirectory: string | undefined,
+): Promise<FoundPackage | Obstacle> {
+  return findPackage(WANTED, enginesDirectory)
+}
+
+/** The package, told never to ask a hub: what it loads lies on this disk (engines.md: `allowRemoteModels`). @throws `engine_missing` */
+export async function importTransformers(enginesDirectory: string | undefined): Promise<TransformersModule> {
+  const found = await findTransformers(enginesDirectory)
+  const module = (await importFrom(WANTED.engine, found, ({ directory }) =>
+    join(directory, 'dist/transformers.node.mjs'),
+  )) as TransformersModule
+  Object.assign(module.env, { allowRemoteModels: false, useFSCache: false, useBrowserCache: false })
+  return module
+}

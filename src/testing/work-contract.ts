@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { sleep, SystemClock } from '../base/clock.ts'
+import { ModelyardError } from '../base/errors.ts'
+import type { Engine, LoadedModel, LoadPlan, LoadProgress } from '../engines/engine.ts'
+import type { Part, PartStream } from '../tasks/part.ts'
+import type { Task } from '../tasks/task.ts'
+import { ABORT_LIMIT, failure, readAll, rejection } from './contract-bench.ts'
+import type { EngineContract, EngineContractCase } from './engine-contract.ts'
+
+/** What the contract needs to know of an engine that makes something else than text of a whole input: vectors, sound, labels. */
+export interface WorkContractSubject {
+  engine: Engine
+  plan: () => LoadPlan | Promise<LoadPlan>
+  /** A task, and what tells that its parts are right. */
+  task: Task
+  verify: (parts: readonly Part[]) => void
+  /** A task that takes at least a second. */
+  long: Task
+  /** A task that the model refuses, and with which code. */
+  refused: { task: Task; code: ModelyardError['code'] }
+  /** The plan of a model with the same files, of which one is damaged. */
+  corrupt: () => LoadPlan | Promise<LoadPlan>
+  /** What is left in the world after a load was given up or failed; empty = nothing. Absent = cannot be told. */
+  leftovers?: () => Promise<string[]>
+}
+
+type Check = (bench: WorkBench) => Promise<void>
+
+/** One shared model, and the few things that cases do with it. */
+class WorkBench {
+  readonly subject: WorkContractSubject
+  readonly clock = new SystemClock()
+  #shared: Promise<LoadedModel> | undefined
+
+  constructor(subject: WorkContractSubject) {
+    this.subject = subject
+  }
+
+  shared(): Promise<LoadedModel> {
+    this.#shared ??= this.load()
+    return this.#shared
+  }
+
+  async load(
+    plan?: LoadPlan,
+    signal: AbortSignal = new AbortController().signal,
+    onProgress: (progress: LoadProgress) => void = () => undefined,
+  ): Promise<LoadedModel> {
+    return this.subject.engine.load(plan ?? (await this.subject.plan()), { signal, onProgress })
+  }
+
+  start(model: LoadedModel, task: Task, signal: AbortSignal = new AbortController().signal): PartStream {
+    return model.run(task, { slot: 0, keptPrefix: 0, signal })
+  }
+
+  async assertUsable(model: LoadedModel): Promise<void> {
+    this.subject.verify((await readAll(this.start(model, this.subject.task))).parts)
+  }
+
+  async withOwnModel(use: (model: LoadedModel) => Promise<void>): Promise<void> {
+    const model = await this.load()
+    try {
+      await use(model)
+    } finally {
+      await model.unload()
+    }
+  }
+
+  async nothingLeft(): Promise<void> {
+    assert.deepEqual((await this.subject.leftovers?.()) ?? [], [])
+  }
+
+  async close(): Promise<void> {
+    const model = await this.#shared?.catch(() => undefined)
+    await model?.unload()
+  }
+}
+
+const CASES: Readonly<Record<string, Check>> = {
+  'says that it can be used here, with its version': async ({ subject }) => {
+    const availability = await subject.engine.detect()
+    assert(availability.available)
+    assert.notEqual(availability.version, '')
+  },
+  'plans the same load twice alike, as data that can cross to another process': async ({ subject }) => {
+    const plan = await subject.plan()
+    assert.deepEqual(structuredClone(plan), await subject.plan())
+    assert.equal(plan.engine, subject.engine.name)
+    assert(plan.capabilities.tasks.includes(subject.task.kind))
+  },
+  'starts with `started`, makes what was asked for, and ends with its usage': async (bench) => {
+    const { parts, result } = await readAll(bench.start(await bench.shared(), bench.subject.task))
+    assert.equal(parts[0]?.type, 'started')
+    assert.equal(parts.filter(({ type }) => type === 'started').length, 1)
+    bench.subject.verify(parts)
+    assert.equal(result.finishReason, 'stop')
+    assert.equal(parts[0].promptTokens, result.usage.promptTokens)
+  },
+  'refuses what is wrong with a task before its first part, and goes on': async (bench) => {
+    const model = await bench.shared()
+    const { task, code } = bench.subject.refused
+    await failure(bench.start(model, task).next(), code)
+    await bench.assertUsable(model)
+  },
+  'warms up with real work, gives up on the signal, and answers afterwards (R12, M11)': async (bench) => {
+    const model = await bench.shared()
+    await model.warmUp(new AbortController().signal)
+    await assert.rejects(model.warmUp(AbortSignal.abort()))
+    await bench.assertUsable(model)
+    assert.equal(typeof model.lastProgress, 'number')
+  },
+  'says what memory it holds, and that it is alive': async (bench) => {
+    const model = await bench.shared()
+    await model.ping()
+    const { ram } = await model.memory()
+    assert(ram !== undefined && ram.private + ram.shared > 0, 'it holds no memory')
+  },
+  'ends within 250 ms of an abort while it works, and is usable afterwards': async (bench) => {
+    const model = await bench.shared()
+    for (const after of [0, 100]) {
+      const controller = new AbortController()
+      const running = readAll(bench.start(model, bench.subject.long, controller.signal))
+      running.catch(() => undefined)
+      await sleep(bench.clock, after)
+      const why = new ModelyardError('aborted', 'The client is gone.')
+      const begun = bench.clock.now()
+      controller.abort(why)
+      assert.equal(await rejection(running), why, 'it must end with the signal’s own reason')
+      const took = bench.clock.now() - begun
+      assert(took <= ABORT_LIMIT, `it took ${took} ms`)
+      await bench.assertUsable(model)
+    }
+  },
+  'ends a run whose signal had fired before with its reason': async (bench) => {
+    const model = await bench.shared()
+    const why = new ModelyardError('aborted', 'The client is gone.')
+    assert.equal(await rejection(bench.start(model, bench.subject.task, AbortSignal.abort(why)).next()), why)
+    await bench.assertUsable(model)
+  },
+  'is cancelled by breaking out of the stream': async (bench) => {
+    const model = await bench.shared()
+    for await (const part of bench.start(model, bench.subject.long)) {
+      assert(part !== undefined)
+      break
+    }
+    await bench.assertUsable(model)
+  },
+  'takes nothing for a stream that nobody ever reads': async (bench) => {
+    const model = await bench.shared()
+    await bench.start(model, bench.subject.long).return(undefined as never)
+    await bench.assertUsable(model)
+  },
+  'does what is asked for at once one after the other': async (bench) => {
+    const model = await bench.shared()
+    await Promise.all([1, 2, 3].map(async () => bench.assertUsable(model)))
+  },
+  'cuts a run under way when it is unloaded, and says that the exit was expected': async (bench) => {
+    await bench.withOwnModel(async (model) => {
+      const running = readAll(bench.start(model, bench.subject.long))
+      running.catch(() => undefined)
+      await sleep(bench.clock, 100)
+      await Promise.all([model.unload(), model.unload()])
+      await failure(running, 'run_cut')
+      assert.equal((await model.exited).expected, true)
+      await failure(bench.start(model, bench.subject.task).next(), 'worker_exited')
+      await failure(model.countTokens(bench.subject.task), 'worker_exited')
+      await failure(model.warmUp(new AbortController().signal), 'worker_exited')
+      await failure(model.memory(), 'worker_exited')
+      await failure(model.ping(), 'worker_exited')
+    })
+    await bench.nothingLeft()
+  },
+  'refuses a load that was given up before it began, and gives one up on its signal': async (bench) => {
+    await failure(bench.load(undefined, AbortSignal.abort()), 'aborted')
+    const controller = new AbortController()
+    await failure(
+      bench.load(undefined, controller.signal, () => controller.abort()),
+      'aborted',
+    )
+    await bench.nothingLeft()
+  },
+  'refuses a damaged model with its class, and leaves nothing behind': async (bench) => {
+    const error = await failure(bench.load(await bench.subject.corrupt()), 'model_load_failed')
+    assert.equal(error.details['failure'], 'bad_file', error.message)
+    await bench.nothingLeft()
+  },
+}
+
+/** What `engines/engine.ts` promises, for engines whose tasks are not text: the counterpart of `engineContract`. */
+export function workContract(subject: WorkContractSubject): EngineContract {
+  const bench = new WorkBench(subject)
+  const cases = Object.entries(CASES).map(([name, check]): EngineContractCase => {
+    return { name, run: () => check(bench) }
+  })
+  return { cases, close: () => bench.close() }
+}

@@ -1,0 +1,64 @@
+import { cp, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/engines/engine.ts'
+import { workContract, type WorkContractSubject } from '../../src/testing/index.ts'
+import { removeFolder, temporaryFolder } from '../models/paths.ts'
+import { HAS_TRANSFORMERS, inWorker, planOf, pulled, transformersEngine } from '../transformers/fixtures.ts'
+
+const folder = await temporaryFolder()
+afterAll(() => removeFolder(folder))
+
+/** A copy of a model's folder with half of one file. */
+async function damaged(path: string, file: string, name: string): Promise<string> {
+  const copy = join(folder, name)
+  await cp(path, copy, { recursive: true })
+  await truncate(join(copy, file), 100_000)
+  return copy
+}
+
+const minilm = HAS_TRANSFORMERS ? await pulled('minilm-onnx') : undefined
+
+function minilmSubject(engine: Engine, name: string): WorkContractSubject {
+  const path = minilm ?? ''
+  return {
+    engine,
+    plan: async () => planOf(engine, path),
+    task: { kind: 'embedding', inputs: ['one', 'two words'] },
+    verify: (parts) => {
+      const vectors = parts.flatMap((part) => (part.type === 'vector' ? [part] : []))
+      expect(vectors.map(({ index, vector }) => [index, vector.length])).toEqual([
+        [0, 384],
+        [1, 384],
+      ])
+    },
+    long: {
+      kind: 'embedding',
+      inputs: Array.from({ length: 500 }, (_, index) => `${index} ${'some more words '.repeat(60)}`),
+    },
+    refused: { task: { kind: 'embedding', inputs: ['word '.repeat(600)] }, code: 'context_length_exceeded' },
+    corrupt: async () => planOf(engine, await damaged(path, 'onnx/model_quantized.onnx', name)),
+  }
+}
+
+const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] = [
+  {
+    name: 'transformers, in-process',
+    runs: minilm !== undefined,
+    subject: minilmSubject(transformersEngine(), 'in-process'),
+  },
+  {
+    name: 'transformers, in a worker',
+    runs: minilm !== undefined,
+    subject: minilmSubject(inWorker(transformersEngine()), 'worker'),
+  },
+]
+
+describe.each(SUBJECTS.map((row) => [row.name, row] as const))('%s', (_, { runs, subject }) => {
+  const contract = workContract(subject)
+  afterAll(() => contract.close())
+
+  it.runIf(runs).each(contract.cases.map(({ name, run }) => [name, run] as const))('%s', async (__, run) => {
+    await expect(run()).resolves.toBeUndefined()
+  })
+})
