@@ -20,6 +20,18 @@ function prepare() {
   for (const model of [SMOLLM2, 'minilm-onnx']) {
     run(process.execPath, [cli, 'pull', model], { env: environment })
   }
+  installIfPossible(cli, 'llama-server', environment)
+}
+
+/** What comes from a package manager that a machine may not have: tests that need it are skipped then, and say so. */
+function installIfPossible(cli, engine, environment) {
+  try {
+    run(process.execPath, [cli, 'engines', 'install', engine], { env: environment })
+  } catch (error) {
+    console.error(
+      `modelyard: tests with ${engine} are skipped: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
 }
 
 try {

@@ -2,7 +2,9 @@ import type { Clock } from './base/clock.ts'
 import { ModelyardError } from './base/errors.ts'
 import type { YardDirectories } from './config/directories.ts'
 import type { AskModel, Engine, LoadedModel, LoadOptions, LoadPlan } from './engines/engine.ts'
+import { coreCount } from './host/host-facts.ts'
 import type { MeasuredFootprint } from './host/memory.ts'
+import { LlamaServerEngine } from './engines/llama-server/llama-server-engine.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
 import { TransformersEngine } from './engines/transformers/transformers-engine.ts'
@@ -36,7 +38,15 @@ export class IsolatedEngines {
       [new ScriptedEngine({ clock }), {}],
     ]
     const upstream = new UpstreamEngine({ clock, environmentVariable })
-    this.byName = byName([...builtIn.map(([engine]) => engine), upstream, ...custom])
+    const llamaServer = new LlamaServerEngine({
+      clock,
+      deviceBytes,
+      cores: () => coreCount(),
+      enginesDirectory: directories.engines,
+      recordsDirectory: directories.workers,
+      logDirectory: directories.logs,
+    })
+    this.byName = byName([...builtIn.map(([engine]) => engine), upstream, llamaServer, ...custom])
     for (const [inner, engineOptions] of builtIn) {
       const worker = new WorkerEngine({
         engine: inner.name,

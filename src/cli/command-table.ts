@@ -336,12 +336,27 @@ function addMachine(root: Command, context: CommandContext, perform: Perform): v
   withJson(engines.command('install'))
     .argument('[ENGINE]', 'engine to install', 'node-llama-cpp')
     .description('install an engine into the data directory')
+    .option('--from-source', 'compile it for this processor instead of fetching it (llama-server)')
     .option('--verbose', "show the package manager's own lines")
-    .addHelpText('after', examples('engines install node-llama-cpp'))
+    .addHelpText(
+      'after',
+      examples('engines install node-llama-cpp', 'engines install llama-server --from-source'),
+    )
     .action((engine, options) =>
       perform(
         import('./commands/engines.ts').then(({ installEngineCommand }) =>
           installEngineCommand(context, engine, options),
+        ),
+      ),
+    )
+  withJson(engines.command('remove'))
+    .argument('<ENGINE>', 'engine to remove')
+    .description('remove an installed engine from the data directory')
+    .addHelpText('after', examples('engines remove llama-server'))
+    .action((engine, options) =>
+      perform(
+        import('./commands/engines.ts').then(({ removeEngineCommand }) =>
+          removeEngineCommand(context, engine, options),
         ),
       ),
     )

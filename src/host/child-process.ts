@@ -5,6 +5,7 @@ import { createId } from '../base/ids.ts'
 import { childEnvironment } from './child-environment.ts'
 import { findExecutable } from './executables.ts'
 import { keptAlive } from './keep-alive.ts'
+import { LineSplitter } from './line-splitter.ts'
 import { LogFile } from './log-file.ts'
 import { LogTail } from './log-tail.ts'
 import { boundToParent } from './parent-death.ts'
@@ -33,6 +34,8 @@ export interface ChildOptions {
   directory?: string
   /** Where stdout and stderr are kept besides the tail. Absent = nowhere. */
   log?: { directory: string; name: string }
+  /** Each line of stdout and stderr as it comes. */
+  onLine?: (line: string) => void
 }
 
 /** How a child ended; `error` when it could not be started at all. */
@@ -69,7 +72,7 @@ export class SupervisedChild {
     this.#child = this.#spawn(options)
     this.exited = this.#watchExit()
     this.identity = this.pid === undefined ? undefined : identityOf(this.pid)
-    this.#collectOutput()
+    this.#collectOutput(options.onLine)
     this.#offerToOutOfMemoryKiller()
   }
 
@@ -179,13 +182,16 @@ export class SupervisedChild {
     return error === undefined ? exit : { ...exit, error }
   }
 
-  #collectOutput(): void {
-    const collect = (chunk: Buffer): void => {
-      this.#tail.write(chunk)
-      this.#log?.write(chunk)
+  #collectOutput(onLine: ChildOptions['onLine']): void {
+    for (const output of [this.#child.stdout, this.#child.stderr]) {
+      const lines = onLine === undefined ? undefined : new LineSplitter(onLine)
+      const collect = (chunk: Buffer): void => {
+        this.#tail.write(chunk)
+        this.#log?.write(chunk)
+        lines?.write(chunk.toString('utf8'))
+      }
+      output?.on('data', collect).on('error', () => undefined)
     }
-    this.#child.stdout?.on('data', collect).on('error', () => undefined)
-    this.#child.stderr?.on('data', collect).on('error', () => undefined)
     this.#child.stdin?.on('error', () => undefined)
   }
 

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { abortError, onAbort } from '../base/abort.ts'
 import { findExecutable } from './executables.ts'
+import { LineSplitter } from './line-splitter.ts'
 import { LogTail } from './log-tail.ts'
 
 export interface CommandLine {
@@ -75,25 +76,4 @@ function endOf(child: ChildProcess): Promise<Omit<CommandOutcome, 'logTail'>> {
     })
     child.once('close', (code, signal) => resolve({ code, signal }))
   })
-}
-
-/** Cuts text into lines however it arrives; a carriage return counts as a line end (progress bars). */
-class LineSplitter {
-  readonly #onLine: (line: string) => void
-  #rest = ''
-
-  constructor(onLine: (line: string) => void) {
-    this.#onLine = onLine
-  }
-
-  write(text: string): void {
-    const lines = (this.#rest + text).split(/\r\n|\n|\r/)
-    this.#rest = lines.pop() ?? ''
-    for (const line of lines) this.#onLine(line)
-  }
-
-  end(): void {
-    if (this.#rest !== '') this.#onLine(this.#rest)
-    this.#rest = ''
-  }
 }

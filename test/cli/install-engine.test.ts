@@ -7,10 +7,13 @@ import { SystemClock } from '../../src/base/clock.ts'
 import { yardDirectories } from '../../src/config/directories.ts'
 import type { CommandContext } from '../../src/cli/command-context.ts'
 import { enginePackage, installedVersion } from '../../src/cli/engines/engine-package.ts'
+import { installableEngine } from '../../src/cli/engines/installable-engines.ts'
+import { npmEngine } from '../../src/cli/engines/npm-engine.ts'
 import { requireEngine } from '../../src/cli/engines/require-engine.ts'
 import { Output } from '../../src/cli/output.ts'
 
-const ENGINE = enginePackage('node-llama-cpp', 'linux', 'x64')
+const PACKAGE = enginePackage('node-llama-cpp', 'linux', 'x64')
+const ENGINE = npmEngine('node-llama-cpp', 'linux', 'x64')
 
 /** What a package manager leaves behind, without fetching anything. */
 const GOOD_NPM = `
@@ -69,7 +72,7 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
     await npmIs(GOOD_NPM)
     const { context, err } = desk()
     expect(await requireEngine(context, engines, ENGINE, {})).toBe(true)
-    expect(installedVersion(engines, ENGINE)).toBe('3.21.1')
+    expect(installedVersion(engines, PACKAGE)).toBe('3.21.1')
     const asked = await readFile(join(folder, 'asked'), 'utf8')
     expect(asked).toContain('--omit=optional --ignore-scripts')
     expect(asked).toContain('node-llama-cpp@3.21.1 @node-llama-cpp/linux-x64@3.21.1')
@@ -88,13 +91,13 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
 
   it('an older version gives way to the pinned one', async () => {
     const modules = join(engines, 'node-llama-cpp/node_modules')
-    for (const name of Object.keys(ENGINE.packages)) {
+    for (const name of Object.keys(PACKAGE.packages)) {
       await mkdir(join(modules, name), { recursive: true })
       await writeFile(join(modules, name, 'package.json'), '{"version":"3.0.0"}')
     }
     await npmIs(GOOD_NPM)
     expect(await requireEngine(desk().context, engines, ENGINE, {})).toBe(true)
-    expect(installedVersion(engines, ENGINE)).toBe('3.21.1')
+    expect(installedVersion(engines, PACKAGE)).toBe('3.21.1')
     expect(await readdir(engines)).toEqual(['node-llama-cpp'])
   })
 
@@ -102,7 +105,7 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
     const place = join(engines, 'node-llama-cpp/node_modules/node-llama-cpp')
     await mkdir(place, { recursive: true })
     await writeFile(join(place, 'package.json'), '{"version":"3.21.1"}')
-    expect(installedVersion(engines, ENGINE)).toBeUndefined()
+    expect(installedVersion(engines, PACKAGE)).toBeUndefined()
   })
 
   it('--no-install refuses with the remedy and touches nothing', async () => {
@@ -145,6 +148,6 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
 
   it('a platform without binaries is told which ones have some', () => {
     expect(() => enginePackage('node-llama-cpp', 'sunos', 'sparc')).toThrow(/sunos on sparc; .*linux-x64/)
-    expect(() => enginePackage('nothing')).toThrow('There is: node-llama-cpp')
+    expect(() => installableEngine('nothing')).toThrow(/There is: node-llama-cpp, .*llama-server/)
   })
 })

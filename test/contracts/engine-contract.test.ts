@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { Engine } from '../../src/engines/engine.ts'
+import { LlamaServerEngine } from '../../src/engines/llama-server/llama-server-engine.ts'
 import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
@@ -76,6 +77,8 @@ function llamaSubject(engine: Engine): EngineContractSubject {
 }
 
 const llama = new NodeLlamaCppEngine({ enginesDirectory: ENGINES_DIRECTORY })
+const llamaServer = new LlamaServerEngine({ enginesDirectory: ENGINES_DIRECTORY, clock })
+const { available: hasServer } = await llamaServer.detect()
 
 /** `runs` is false where the engine's package is not installed. */
 const SUBJECTS: { name: string; runs: boolean; subject: EngineContractSubject }[] = [
@@ -87,6 +90,7 @@ const SUBJECTS: { name: string; runs: boolean; subject: EngineContractSubject }[
     runs: installed,
     subject: llamaSubject(inWorker(llama, { enginesDirectory: ENGINES_DIRECTORY })),
   },
+  { name: 'llama-server', runs: hasServer, subject: llamaSubject(llamaServer) },
   {
     name: 'upstream, of another yard',
     runs: true,

@@ -4,7 +4,7 @@ import { HostMemoryProbe } from '../../host/memory-probe.ts'
 import { examineDevices, examineProcessor, type DeviceFindings } from '../doctor/device-checks.ts'
 import { examineBudget, examinePressure } from '../doctor/pressure-checks.ts'
 import { examineDatabase, examineModels } from '../doctor/store-checks.ts'
-import { examineEngine, examineNode } from '../doctor/software-checks.ts'
+import { examineEngine, examineLlamaServer, examineNode } from '../doctor/software-checks.ts'
 import { examineHome, examineMemory, examinePort } from '../doctor/machine-checks.ts'
 import { examineConfiguration, examineServer } from '../doctor/yard-checks.ts'
 import { examinePackageManagers } from '../doctor/package-manager-checks.ts'
@@ -28,6 +28,7 @@ export async function doctor(context: CommandContext, options: DoctorOptions): C
   const checks: Check[] = [
     examineNode(),
     examineEngine(context.directories),
+    await examineLlamaServer(context.directories),
     examineProcessor(),
     examineMemory(probe),
     examinePressure(),

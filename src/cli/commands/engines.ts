@@ -1,11 +1,12 @@
 import type { CommandContext, CommandResult } from '../command-context.ts'
-import { enginePackage, INSTALLABLE_ENGINES, installedVersion } from '../engines/engine-package.ts'
+import { INSTALLABLE_ENGINES, installableEngine } from '../engines/installable-engines.ts'
 import { requireEngine } from '../engines/require-engine.ts'
 import { renderTable } from '../render/table.ts'
 
 export interface EnginesOptions {
   json?: boolean
   verbose?: boolean
+  fromSource?: boolean
 }
 
 interface EngineEntry {
@@ -17,7 +18,7 @@ interface EngineEntry {
 
 /** `modelyard engines list` */
 export async function listEngines(context: CommandContext, options: EnginesOptions): CommandResult {
-  const entries = INSTALLABLE_ENGINES.map((name) => entryOf(context, name))
+  const entries = await Promise.all(INSTALLABLE_ENGINES.map((name) => entryOf(context, name)))
   if (options.json === true) return await context.out.json(entries)
   const columns = [{ title: 'ENGINE' }, { title: 'WANTED' }, { title: 'INSTALLED' }, { title: 'WHERE' }]
   const rows = entries.map(({ engine, wanted, installed, folder }) => [
@@ -35,20 +36,34 @@ export async function installEngineCommand(
   name: string,
   options: EnginesOptions,
 ): CommandResult {
-  const engine = enginePackage(name)
+  const engine = installableEngine(name)
   const installed = await requireEngine(context, context.directories.engines, engine, {
     verbose: options.verbose === true,
+    fromSource: options.fromSource === true,
   })
-  if (options.json === true) return await context.out.json(entryOf(context, name))
-  if (!installed) await context.out.line(`${engine.name} ${engine.version} is installed.`)
+  if (options.json === true) return await context.out.json(await entryOf(context, name))
+  if (installed) return
+  const version = await engine.installed(context.directories.engines)
+  await context.out.line(`${engine.name} ${version ?? engine.version} is installed.`)
 }
 
-function entryOf({ directories }: CommandContext, name: string): EngineEntry {
-  const engine = enginePackage(name)
+/** `modelyard engines remove ENGINE` */
+export async function removeEngineCommand(
+  context: CommandContext,
+  name: string,
+  options: EnginesOptions,
+): CommandResult {
+  const removed = await installableEngine(name).remove(context.directories.engines)
+  if (options.json === true) return await context.out.json({ engine: name, removed })
+  await context.out.line(removed ? `${name} is removed.` : `${name} was not installed here.`)
+}
+
+async function entryOf({ directories }: CommandContext, name: string): Promise<EngineEntry> {
+  const engine = installableEngine(name)
   return {
     engine: name,
     wanted: engine.version,
-    installed: installedVersion(directories.engines, engine) ?? null,
+    installed: (await engine.installed(directories.engines)) ?? null,
     folder: directories.engines,
   }
 }

@@ -1,5 +1,6 @@
 import { toModelyardError } from '../../base/errors.ts'
 import type { YardDirectories } from '../../config/directories.ts'
+import { findServer } from '../../engines/llama-server/find-server.ts'
 import { enginePackage, installedVersion } from '../engines/engine-package.ts'
 import type { Check } from './check.ts'
 
@@ -33,5 +34,18 @@ export function examineEngine({ engines }: YardDirectories): Check {
   } catch (error) {
     const remedy = 'Use engines that run elsewhere, or a platform from this list.'
     return { name, status: 'problem', found: toModelyardError(error).message, remedy }
+  }
+}
+
+/** The program that models with `engine: llama-server` run on; nobody else needs it. */
+export async function examineLlamaServer({ engines }: YardDirectories): Promise<Check> {
+  const found = await findServer({ binary: undefined, enginesDirectory: engines })
+  const name = 'llama-server'
+  if (!('reason' in found)) return { name, status: 'ok', found: `${found.version}: ${found.command}` }
+  return {
+    name,
+    status: 'warning',
+    found: found.reason,
+    remedy: `Models with engine: llama-server need it. ${found.remedy}`,
   }
 }

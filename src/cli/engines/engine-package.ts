@@ -16,9 +16,6 @@ export interface EnginePackage {
   needless: readonly string[]
 }
 
-/** Engines that `engines install` knows. */
-export const INSTALLABLE_ENGINES: readonly string[] = Object.keys(PACKAGED_ENGINES)
-
 /** @throws ModelyardError `invalid_request` for an unknown name, `unsupported` where there are no binaries for this platform */
 export function enginePackage(
   name: string,
@@ -27,11 +24,7 @@ export function enginePackage(
 ): EnginePackage {
   const engine = Object.hasOwn(PACKAGED_ENGINES, name) ? PACKAGED_ENGINES[name] : undefined
   if (engine === undefined) {
-    const known = INSTALLABLE_ENGINES.join(', ')
-    throw new ModelyardError(
-      'invalid_request',
-      `"${name}" is no engine that can be installed. There is: ${known}.`,
-    )
+    throw new ModelyardError('invalid_request', `"${name}" is no engine that npm installs.`)
   }
   const { main, size, others = {}, needless = () => [] } = engine
   const here = `${platform}-${architecture}` as Platform

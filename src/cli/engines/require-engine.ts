@@ -5,8 +5,8 @@ import { CATALOG } from '../../models/catalog.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { CommandContext } from '../command-context.ts'
 import { WaitingNote } from '../render/waiting.ts'
-import { enginePackage, INSTALLABLE_ENGINES, installedVersion, type EnginePackage } from './engine-package.ts'
-import { installEngine } from './install-engine.ts'
+import type { InstallableEngine } from './installable-engine.ts'
+import { INSTALLABLE_ENGINES, installableEngine } from './installable-engines.ts'
 
 /** What runs GGUF files when a model names no engine. */
 const DEFAULT_ENGINE = 'node-llama-cpp'
@@ -15,6 +15,8 @@ export interface InstallWishes {
   /** False with `--no-install`. */
   install?: boolean
   verbose?: boolean
+  /** Compile it, also where one is there already. */
+  fromSource?: boolean
 }
 
 /**
@@ -24,13 +26,13 @@ export interface InstallWishes {
 export async function requireEngine(
   context: CommandContext,
   enginesFolder: string,
-  engine: EnginePackage,
+  engine: InstallableEngine,
   wishes: InstallWishes,
 ): Promise<boolean> {
-  const present = installedVersion(enginesFolder, engine)
-  if (present === engine.version) return false
+  const present = await engine.installed(enginesFolder)
+  if (present !== undefined && engine.suits(present) && wishes.fromSource !== true) return false
   if (wishes.install === false) throw missing(engine, present)
-  await installLoudly(context, enginesFolder, engine, wishes.verbose === true)
+  await installLoudly(context, enginesFolder, engine, wishes)
   return true
 }
 
@@ -44,7 +46,7 @@ export async function requireEnginesOf(
   const specOf = new Map(models.map((spec) => [spec.id, spec]))
   const names = new Set(ids.map((id) => engineNameOf(id, specOf.get(id))))
   for (const name of INSTALLABLE_ENGINES) {
-    if (names.has(name)) await requireEngine(context, directories.engines, enginePackage(name), wishes)
+    if (names.has(name)) await requireEngine(context, directories.engines, installableEngine(name), wishes)
   }
 }
 
@@ -57,31 +59,31 @@ function engineNameOf(id: string, spec: ModelSpec | undefined): string {
 async function installLoudly(
   context: CommandContext,
   enginesFolder: string,
-  engine: EnginePackage,
-  verbose: boolean,
+  engine: InstallableEngine,
+  { verbose = false, fromSource = false }: InstallWishes,
 ): Promise<void> {
   const { err, clock, signal } = context
   const begun = clock.now()
   await err.line(
-    `Installing the engine ${engine.name} ${engine.version} into ${enginesFolder} (${engine.size}, only this once) …`,
+    `Installing the engine ${engine.name} ${engine.version} into ${enginesFolder} (${fromSource ? 'compiled, some minutes' : engine.size}, only this once) …`,
   )
-  let fetched = 0
-  const words = (): string =>
-    `installing ${engine.name}: ${fetched} packages asked for, ${formatDuration(clock.now() - begun)}`
+  let doing = 'begun'
+  const words = (): string => `installing ${engine.name}: ${doing}, ${formatDuration(clock.now() - begun)}`
   const note = new WaitingNote(err, clock, () => Promise.resolve(words()), { logEvery: 5000 })
   const onLine = (line: string): void => {
-    if (line.includes('http fetch')) fetched++
+    doing = engine.counts(line) ?? doing
     if (verbose) void err.line(line)
   }
   try {
-    await installEngine(enginesFolder, engine, { signal, onLine })
+    await engine.install(enginesFolder, { signal, onLine, fromSource })
   } finally {
     await note.stop()
   }
-  await err.line(`Installed ${engine.name} ${engine.version} in ${formatDuration(clock.now() - begun)}.`)
+  const version = (await engine.installed(enginesFolder)) ?? engine.version
+  await err.line(`Installed ${engine.name} ${version} in ${formatDuration(clock.now() - begun)}.`)
 }
 
-function missing(engine: EnginePackage, present: string | undefined): ModelyardError {
+function missing(engine: InstallableEngine, present: string | undefined): ModelyardError {
   const found = present === undefined ? 'is not installed' : `is installed as ${present}`
   return new ModelyardError(
     'engine_missing',

@@ -12,7 +12,7 @@ import type {
 } from '../engine.ts'
 import { findLlamaPackage } from './llama-package.ts'
 import { gpuOf, llamaRuntime } from './llama-runtime.ts'
-import { loadFailure, throwIfAborted } from './load-failure.ts'
+import { loadFailure, throwIfAborted } from '../llama-cpp/load-failure.ts'
 import { loadModel } from './load-model.ts'
 import { NODE_LLAMA_CPP_CAPABILITIES, planLoad } from './node-llama-cpp-plan.ts'
 

@@ -1,4 +1,5 @@
 import { ModelyardError } from '../../base/errors.ts'
+import { TURN_ENDS } from '../llama-cpp/turn-ends.ts'
 import type { LlamaModel } from './llama-module.ts'
 import {
   TOKEN_TYPE_BYTE,
@@ -11,17 +12,6 @@ import {
 const TOKEN_TYPE_USER_DEFINED = 4
 const TOKEN_TYPE_UNUSED = 5
 const NOTHING = new Uint8Array()
-
-/** Texts that end a turn in some model; llama.cpp makes tokens of this text control tokens whatever their file says. */
-const USUAL_ENDS = new Set([
-  ...'</s> <EOT> _<EOT> <end_of_turn> <end_of_utterance> <eos> <turn|> <|calls|> <|call|> <|end_of_text|> <|endoftext|>'.split(
-    ' ',
-  ),
-  ...'<|end|> <|eom_id|> <|eot_id|> <|flush|> <|im_end|> <|return|> <|tool_response> <｜end▁of▁sentence｜> [EOS] [EOT] [e~['.split(
-    ' ',
-  ),
-  '< EOT >',
-])
 
 /** The tokens of a loaded model: what text they stand for, and which of them are not text. */
 export class Vocabulary {
@@ -159,7 +149,7 @@ export class Vocabulary {
   #isControl(token: number): boolean {
     const type = this.#types[token]
     const plain = type === TOKEN_TYPE_NORMAL || type === TOKEN_TYPE_BYTE || type === TOKEN_TYPE_UNUSED
-    if (plain && !USUAL_ENDS.has(this.#tokens[token] ?? '')) return false
+    if (plain && !TURN_ENDS.has(this.#tokens[token] ?? '')) return false
     const { control, unknown } = this.#model.getTokenAttributes(token)
     return control || unknown || this.#model.isEogToken(token)
   }

@@ -1,9 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
-import { SupervisedChild } from '../../host/child-process.ts'
-import { recordWorker } from '../../host/worker-records.ts'
-import type { FromWorker, ToWorker } from './protocol.ts'
+import { WorkerChild } from '../supervision/worker-child.ts'
 import type { WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import type { WorkerExit } from '../supervision/worker-exit.ts'
+import type { FromWorker, ToWorker } from './protocol.ts'
 
 export interface WorkerProcessOptions {
   /** Absolute path of the worker's program (`dist/worker.js`). */
@@ -22,31 +21,25 @@ export interface WorkerProcessOptions {
 export class WorkerProcess {
   /** Settles, never rejects, when the process, its group and its record are gone. */
   readonly exited: Promise<WorkerExit>
-  readonly #child: SupervisedChild
+  readonly #child: WorkerChild
   readonly #options: WorkerProcessOptions
   #listener: (message: FromWorker) => void = () => undefined
-  #removeRecord: () => void = () => undefined
-  #model: string
-  #ended: string | undefined
-  #alive = true
 
   constructor(options: WorkerProcessOptions) {
-    const { clock, entry, label, logDirectory, engine, engineOptions } = options
+    const { clock, entry, label, recordsDirectory, logDirectory, engine, engineOptions } = options
     this.#options = options
-    this.#model = label
-    this.#child = new SupervisedChild({
+    this.#child = new WorkerChild({
       command: process.execPath,
       args: [entry, label],
       clock,
       ipc: true,
-      ...(logDirectory === undefined
-        ? {}
-        : { log: { directory: logDirectory, name: `${label}.${clock.wallTime().toString(36)}` } }),
+      label,
+      recordsDirectory,
+      logDirectory,
     })
-    this.exited = this.#watchExit()
-    this.#child.onMessage((messages) => this.#receive(messages))
+    this.exited = this.#child.exited
+    this.#child.process.onMessage((messages) => this.#receive(messages))
     this.send({ type: 'construct', engine, options: engineOptions })
-    this.#record()
   }
 
   get pid(): number | undefined {
@@ -58,14 +51,12 @@ export class WorkerProcess {
   }
 
   get alive(): boolean {
-    return this.#alive
+    return this.#child.alive
   }
 
   /** The model it is about to load: from now on it stands in the record and in error texts. */
   assign(model: string): void {
-    if (model === this.#model) return
-    this.#model = model
-    this.#record()
+    this.#child.assign(model)
   }
 
   /** Replaces the one listener. */
@@ -75,13 +66,12 @@ export class WorkerProcess {
 
   /** Dropped when the worker is gone: its exit is what answers then. */
   send(message: ToWorker): void {
-    this.#child.send(message)
+    this.#child.process.send(message)
   }
 
   /** Ends it at once, for a reason that will stand in the errors of its runs. */
   kill(reason: string): void {
-    this.#ended ??= reason
-    this.#child.kill()
+    this.#child.kill(reason)
   }
 
   /** By message first, then SIGTERM, then SIGKILL; resolves when it is gone. */
@@ -90,7 +80,7 @@ export class WorkerProcess {
     this.send({ type: 'unload' })
     const timer = clock.setTimer(
       deadlines.unload,
-      () => void this.#child.stop({ grace: deadlines.terminate }),
+      () => void this.#child.process.stop({ grace: deadlines.terminate }),
     )
     const exit = await this.exited
     timer.cancel()
@@ -104,26 +94,6 @@ export class WorkerProcess {
       for (const message of messages as FromWorker[]) this.#listener(message)
     } catch {
       this.kill('it speaks the language of another version; restart the server after an upgrade')
-    }
-  }
-
-  async #watchExit(): Promise<WorkerExit> {
-    const exit = await this.#child.exited
-    this.#alive = false
-    this.#removeRecord()
-    const ended = this.#ended === undefined ? {} : { ended: this.#ended }
-    return { ...exit, ...ended, model: this.#model, pid: this.pid }
-  }
-
-  #record(): void {
-    const { recordsDirectory, clock } = this.#options
-    const { identity, nonce } = this.#child
-    if (recordsDirectory === undefined || identity === undefined || !this.#alive) return
-    const record = { ...identity, nonce, model: this.#model, startedAt: clock.wallTime() }
-    try {
-      this.#removeRecord = recordWorker(recordsDirectory, record)
-    } catch {
-      // A full or read-only disk stops no model (BR-25): this worker still ends with us, by its closed input and our death (R15).
     }
   }
 }

@@ -39,13 +39,16 @@ export function loadFailure(plan: LoadPlan, thrown: unknown, logTail: readonly s
   )
 }
 
+/** What the last log lines complain of; undefined when they say nothing that is known. */
+export function classifyLog(logTail: readonly string[]): LoadFailureClass | undefined {
+  return SIGNS.find(([, sign]) => logTail.some((line) => isComplaint(line) && sign.test(line)))?.[0]
+}
+
 function classify(message: string, logTail: readonly string[]): LoadFailureClass {
   const inMessage = SIGNS.find(([, sign]) => sign.test(message))?.[0]
   // "Failed to load model" says nothing; the log does.
   const vague = inMessage === undefined || /failed to (load|create)/i.test(message)
-  const inLog = vague
-    ? SIGNS.find(([, sign]) => logTail.some((line) => isComplaint(line) && sign.test(line)))?.[0]
-    : undefined
+  const inLog = vague ? classifyLog(logTail) : undefined
   return inLog ?? inMessage ?? 'crash'
 }
 
@@ -56,10 +59,15 @@ function isComplaint(line: string): boolean {
   return /error|fail|unable|cannot|invalid|unknown|missing|wrong/i.test(line)
 }
 
+/** The last line that says what was wrong. */
+export function lastComplaint(logTail: readonly string[]): string | undefined {
+  const told = logTail.findLast((line) => isComplaint(line) && !SAYS_NOTHING.test(line))
+  return (told ?? logTail.findLast(isComplaint))?.trim()
+}
+
 function lastWords(message: string, logTail: readonly string[]): string {
-  const complaint =
-    logTail.findLast((line) => isComplaint(line) && !SAYS_NOTHING.test(line)) ?? logTail.findLast(isComplaint)
-  return complaint === undefined || message.includes(complaint) ? message : `${message}: ${complaint.trim()}`
+  const complaint = lastComplaint(logTail)
+  return complaint === undefined || message.includes(complaint) ? message : `${message}: ${complaint}`
 }
 
 /** @throws model_load_failed with the signal's reason, class `aborted` */

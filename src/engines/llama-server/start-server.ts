@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { abortError, onAbort } from '../../base/abort.ts'
+import { sleep, type Clock } from '../../base/clock.ts'
+import { createId } from '../../base/ids.ts'
+import { measureProcessTree } from '../../host/process-memory.ts'
+import type { LoadOptions, LoadPlan } from '../engine.ts'
+import { WorkerChild } from '../supervision/worker-child.ts'
+import { launchArguments } from './launch-arguments.ts'
+import { ServerConnection } from './server-connection.ts'
+import { startFailure } from './start-failure.ts'
+
+/** Milliseconds between two questions whether the model is loaded. */
+const INTERVAL = 25
+/** Questions between two looks at how much has been read. */
+const LOOK_EACH = 12
+
+const LISTENING = /(?:listening on|READY) https?:\/\/[^\s:]+:(\d+)/
+
+export interface StartOptions extends LoadOptions {
+  command: string
+  cores: number
+  batchSize: number
+  clock: Clock
+  recordsDirectory: string | undefined
+  logDirectory: string | undefined
+}
+
+export interface StartedServer {
+  child: WorkerChild
+  connection: ServerConnection
+  /** Folder for saved slots; removed with the server. */
+  slotFolder: string
+}
+
+/** Starts the server and waits until its model is loaded. Nothing stays when it fails. @throws ModelyardError `model_load_failed`, `aborted` */
+export async function startServer(plan: LoadPlan, options: StartOptions): Promise<StartedServer> {
+  const slotFolder = await mkdtemp(join(tmpdir(), 'modelyard-slots-'))
+  const key = createId('')
+  let portFound: (port: number) => void = () => undefined
+  const port = new Promise<number>((resolve) => {
+    portFound = resolve
+  })
+  const { cores, batchSize, clock, command, recordsDirectory, logDirectory, signal } = options
+  const child = new WorkerChild({
+    command,
+    args: launchArguments(plan, { cores, batchSize, slotFolder }),
+    clock,
+    label: plan.model,
+    recordsDirectory,
+    logDirectory,
+    // The environment of a process is its user's alone; its command line is everybody's.
+    environment: { LLAMA_API_KEY: key },
+    onLine: (line) => {
+      const found = LISTENING.exec(line)?.[1]
+      if (found !== undefined) portFound(Number(found))
+    },
+  })
+  const off = onAbort(signal, () => child.kill('its load was given up'))
+  let connection: ServerConnection | undefined
+  try {
+    const gone = child.exited.then((exit) => Promise.reject(startFailure(plan, exit)))
+    gone.catch(() => undefined)
+    connection = new ServerConnection(await Promise.race([port, gone]), key)
+    await Promise.race([untilLoaded(plan, child, connection, options), gone])
+    return { child, connection, slotFolder }
+  } catch (error) {
+    child.kill('its load has failed')
+    await child.exited
+    await connection?.close()
+    await rm(slotFolder, { recursive: true, force: true })
+    throw signal.aborted ? abortError(signal) : error
+  } finally {
+    off()
+  }
+}
+
+/** The socket opens before the model is loaded; how far it is shows in what of the file lies in memory. */
+async function untilLoaded(
+  plan: LoadPlan,
+  child: WorkerChild,
+  connection: ServerConnection,
+  { clock, signal, onProgress }: StartOptions,
+): Promise<void> {
+  let fraction = 0
+  onProgress({ stage: 'loading', fraction })
+  for (let question = 1; !signal.aborted && child.alive; question++) {
+    if (await isHealthy(connection, signal)) return
+    if (question % LOOK_EACH === 0) {
+      const memory = await measureProcessTree(child.pid ?? 0)
+      const held = (memory?.private ?? 0) + (memory?.shared ?? 0)
+      fraction = Math.max(fraction, Math.min(0.99, held / Math.max(1, plan.loadBytes)))
+      onProgress({ stage: 'loading', fraction })
+    }
+    await sleep(clock, INTERVAL, signal)
+  }
+}
+
+async function isHealthy(connection: ServerConnection, signal: AbortSignal): Promise<boolean> {
+  try {
+    await connection.json('/health', undefined, signal)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,11 @@
+import type { Clock } from '../../base/clock.ts'
+import type { PromptMaker } from './prompt.ts'
+import type { ServerConnection } from './server-connection.ts'
+
+/** What a run needs of the model it runs on. */
+export interface TextHost extends PromptMaker {
+  connection: ServerConnection
+  clock: Clock
+  /** A token came or a prefill moved. */
+  moved: () => void
+}
