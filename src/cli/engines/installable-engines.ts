@@ -9,7 +9,10 @@ const OTHERS: Record<string, () => InstallableEngine> = {
 }
 
 /** Engines that `engines install` knows. */
-export const INSTALLABLE_ENGINES: readonly string[] = [...Object.keys(PACKAGED_ENGINES), ...Object.keys(OTHERS)]
+export const INSTALLABLE_ENGINES: readonly string[] = [
+  ...Object.keys(PACKAGED_ENGINES),
+  ...Object.keys(OTHERS),
+]
 
 /** @throws ModelyardError `invalid_request` for an unknown name, `unsupported` where there are no binaries for this platform */
 export function installableEngine(name: string): InstallableEngine {
@@ -17,5 +20,8 @@ export function installableEngine(name: string): InstallableEngine {
   const make = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined
   if (make !== undefined) return make()
   const known = INSTALLABLE_ENGINES.join(', ')
-  throw new ModelyardError('invalid_request', `"${name}" is no engine that can be installed. There is: ${known}.`)
+  throw new ModelyardError(
+    'invalid_request',
+    `"${name}" is no engine that can be installed. There is: ${known}.`,
+  )
 }
