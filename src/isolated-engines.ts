@@ -17,6 +17,8 @@ export interface EngineOptions {
   /** The caller's own engines; they run in this process. */
   custom: readonly Engine[]
   environmentVariable: (name: string) => string | undefined
+  /** Processes that wait with node-llama-cpp imported (R18). */
+  spareWorkers: number
   /** What a process holds on devices (M12). */
   deviceBytes: (pid: number) => MeasuredFootprint
 }
@@ -30,7 +32,7 @@ export class IsolatedEngines {
   readonly #workers = new Map<string, WorkerEngine>()
   #ask: AskModel | undefined
 
-  constructor({ clock, directories, custom, environmentVariable, deviceBytes }: EngineOptions) {
+  constructor({ clock, directories, custom, environmentVariable, deviceBytes, spareWorkers }: EngineOptions) {
     const packaged = { enginesDirectory: directories.engines }
     const builtIn: [Engine, Record<string, unknown>][] = [
       [new NodeLlamaCppEngine(packaged), packaged],
@@ -54,6 +56,8 @@ export class IsolatedEngines {
         clock,
         engineOptions,
         deviceBytes,
+        // Others are there at once.
+        spareWorkers: inner.name === 'node-llama-cpp' ? spareWorkers : 0,
         recordsDirectory: directories.workers,
         logDirectory: directories.logs,
       })

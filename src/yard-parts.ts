@@ -159,6 +159,7 @@ async function wire(
     custom: [...(options.engines ?? []), ...(configuration.engines ?? [])],
     environmentVariable,
     deviceBytes: (pid) => devices.heldBy(pid),
+    spareWorkers: configuration.swap.spareWorkers,
   })
   const contexts = new ContextFolder(directories.contexts, clock)
   const pool = new Pool({

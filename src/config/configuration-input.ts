@@ -45,7 +45,11 @@ export interface ConfigurationInput {
     runTimeout?: Duration
   }
   /** How long younger requests may pass an older one that needs a swap. Default 5 s. */
-  swap?: { patience?: Duration }
+  swap?: {
+    patience?: Duration
+    /** Processes that wait with llama.cpp started, so that the next load begins at once; each costs memory of the budget. Default 0. */
+    spareWorkers?: number
+  }
   /** How long a run may go on after its model was to be unloaded. Default 2 minutes. */
   drain?: { timeout?: Duration }
   /** Idle time until unload for models that do not say. Default 5 minutes; 0 = at release, −1 = never. */
@@ -56,6 +60,10 @@ export interface ConfigurationInput {
     parking?: boolean | 'always'
     /** Most bytes on disk for all models together. Default: 10 % of the free space, at most 20 GiB. */
     budget?: Size
+    /** `"loss"` (default): written before they would be lost. `"answer"`: after each answer as well, so that a kill of the server costs none. */
+    durability?: 'loss' | 'answer'
+    /** Bytes an hour that may be written after answers. Default 8 GiB. */
+    writesPerHour?: Size
   }
   /** Tokens per slot of models that do not say. Default: what each was trained for, at most 8,192. */
   context?: number
@@ -152,6 +160,8 @@ export interface ModelOptions {
   }
   /** False: its contexts are never written to disk. Default true. */
   parking?: boolean
+  /** Most bytes its contexts may take on disk. Default: as many as all models together. */
+  contextBudget?: Size
   aliases?: string | string[]
   /** False: hidden, as if it were not here. Default true. */
   enabled?: boolean

@@ -19,10 +19,15 @@ export interface WrittenConfiguration {
   }
   cpu?: { threads?: number; oversubscribe?: boolean }
   limits?: { concurrency?: number; queue?: number; queuePerModel?: number; runTimeout?: number }
-  swap?: { patience?: number }
+  swap?: { patience?: number; spareWorkers?: number }
   drain?: { timeout?: number }
   keepAlive?: number
-  contexts?: { parking?: boolean | 'always'; budget?: number }
+  contexts?: {
+    parking?: boolean | 'always'
+    budget?: number
+    durability?: 'loss' | 'answer'
+    writesPerHour?: number
+  }
   context?: number
   preload?: string[]
   directories?: { models?: string; contexts?: string }
@@ -148,6 +153,11 @@ export function configurationShape(engines: EngineOptionTable): Shape<WrittenCon
         'How long younger requests may pass one that needs a swap.',
         '5s',
       ),
+      spareWorkers: described(
+        number({ min: 0, max: 4, whole: true }),
+        'Processes that wait with llama.cpp started, so that the next load begins at once; each costs memory.',
+        0,
+      ),
     }),
     drain: object({
       timeout: described(duration({ finite: true }), 'How long runs may go on after an unload.', '2m'),
@@ -160,6 +170,12 @@ export function configurationShape(engines: EngineOptionTable): Shape<WrittenCon
         true,
       ),
       budget: described(size(), 'Disk for all of them; 10 % of the free space, at most 20 GiB, by default.'),
+      durability: described(
+        choice('loss', 'answer'),
+        'When they are written: before they would be lost, or after each answer as well, so that a kill of the server costs none.',
+        'loss',
+      ),
+      writesPerHour: described(size(), 'Bytes an hour that may be written after answers.', '8 GiB'),
     }),
     context: described(
       number({ min: 1, max: 2 ** 31 - 1, whole: true }),

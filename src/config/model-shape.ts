@@ -1,6 +1,6 @@
 import { either, object, oneOrMore, type Fields } from '../base/compound-shapes.ts'
 import { nearestNames } from '../base/nearest.ts'
-import { anything, choice, duration, filePath, flag, number, text } from '../base/scalar-shapes.ts'
+import { anything, choice, duration, filePath, flag, number, size, text } from '../base/scalar-shapes.ts'
 import {
   described,
   kindOf,
@@ -29,6 +29,7 @@ export interface ModelValues {
   isolation?: 'worker' | 'none'
   device?: { gpu?: boolean | string; gpuLayers?: number; threads?: number | 'auto'; memoryLock?: boolean }
   parking?: boolean
+  contextBudget?: number
   aliases?: string[]
   enabled?: boolean
   defaults?: ModelDefaults
@@ -84,6 +85,10 @@ export const modelFields: Record<keyof ModelOptions, Shape<unknown>> = {
   isolation: described(choice('worker', 'none'), 'Where the engine runs.', 'worker'),
   device,
   parking: described(flag(), 'Its contexts may be written to disk.', true),
+  contextBudget: described(
+    size(),
+    'Most its contexts may take on disk; as much as all models together by default.',
+  ),
   aliases: described(oneOrMore(text(MODEL_ID)), 'Other names of the model.'),
   enabled: described(flag(), 'False: hidden, as if it were not here.', true),
   defaults: described(object(defaults), 'Used where a request leaves a value out.'),

@@ -81,7 +81,7 @@ function complete(
       queuePerModel: limits.queuePerModel ?? 128,
       ...(limits.runTimeout !== undefined && { runTimeout: limits.runTimeout }),
     },
-    swap: { patience: swap.patience ?? 5000 },
+    swap: { patience: swap.patience ?? 5000, spareWorkers: swap.spareWorkers ?? 0 },
     drain: { timeout: drain.timeout ?? 2 * MINUTE },
     contexts: contextSettings(contexts),
     downloads,
@@ -93,12 +93,20 @@ function complete(
   }
 }
 
+const DEFAULT_WRITES = 8 * 1024 ** 3
+
 function contextSettings({
   parking = true,
   budget,
+  durability,
+  writesPerHour = DEFAULT_WRITES,
 }: NonNullable<WrittenConfiguration['contexts']>): ContextSettings {
   const mode = parking === 'always' ? 'always' : parking ? 'worth' : 'off'
-  return { parking: mode, ...(budget !== undefined && { budget }) }
+  return {
+    parking: mode,
+    ...(budget !== undefined && { budget }),
+    ...(durability === 'answer' && { answersPerHour: writesPerHour }),
+  }
 }
 
 function serverSettings(server: NonNullable<WrittenConfiguration['server']>): ServerSettings {

@@ -53,6 +53,7 @@ function modelSpec(
     isolation: values.isolation ?? (LIGHT_ENGINES.has(engine ?? '') ? 'none' : 'worker'),
     device: deviceOptions(values.device ?? {}),
     ...(values.parking === false && { parking: false }),
+    ...(values.contextBudget !== undefined && { contextBudget: values.contextBudget }),
     aliases: values.aliases ?? [],
     defaults: values.defaults ?? {},
     ...(system !== undefined && { system }),

@@ -16,7 +16,7 @@ export function poolLimits(
 ): PoolLimits {
   const threads = cpu.threads ?? host.cores
   return {
-    memory: domainLimits(memory.budget, memory.absolute, host.memory),
+    memory: withoutSpares(domainLimits(memory.budget, memory.absolute, host.memory), swap.spareWorkers),
     headroom: memory.headroom ?? defaultHeadroom(host.memory.ram?.total),
     memoryGrace: memory.grace,
     maxLargeModels: memory.maxLargeModels,
@@ -32,9 +32,20 @@ export function poolLimits(
     parking: {
       mode: contexts.parking,
       ...(contexts.budget !== undefined && { budget: contexts.budget }),
+      ...(contexts.answersPerHour !== undefined && { answersPerHour: contexts.answersPerHour }),
     },
     loadDeadline: { base: 60_000, perGiB: 60_000 },
   }
+}
+
+/** Private bytes of a process that has imported node-llama-cpp and started llama.cpp: measured 96 to 104 MiB. */
+const SPARE_WORKER = 110 * 1024 ** 2
+
+/** R18: what waits counts as well. */
+function withoutSpares({ ram, ...devices }: PoolLimits['memory'], spares: number): PoolLimits['memory'] {
+  if (ram === undefined) return devices
+  const less = (bytes: number): number => Math.max(0, bytes - spares * SPARE_WORKER)
+  return { ...devices, ram: { budget: less(ram.budget), absolute: less(ram.absolute) } }
 }
 
 /** Long enough that two clients who alternate do not reload each time (F20), short enough that nobody waits for it in earnest. */

@@ -20,7 +20,7 @@ export interface YardConfiguration {
   memory: MemorySettings
   cpu: CpuSettings
   limits: LimitSettings
-  swap: { patience: number }
+  swap: { patience: number; spareWorkers: number }
   drain: { timeout: number }
   contexts: ContextSettings
   downloads: DownloadSettings
@@ -66,6 +66,8 @@ export interface ContextSettings {
   parking: 'off' | 'worth' | 'always'
   /** Bytes for all models together. Absent = what the disk has room for: 10 % of the free space, at most 20 GiB. */
   budget?: number
+  /** Bytes an hour that may be written after answers, so that a kill of the server loses none of their contexts; absent = none are. */
+  answersPerHour?: number
 }
 
 export interface LimitSettings {

@@ -21,6 +21,8 @@ export interface ModelSpec {
   device: DeviceOptions
   /** False: its contexts are never written to disk (R16). */
   parking?: boolean
+  /** Most bytes its contexts may take on disk. */
+  contextBudget?: number
   aliases: string[]
   /** False: as if it were not here (M17). */
   enabled?: boolean

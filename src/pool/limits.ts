@@ -6,6 +6,15 @@ export type Priority = 'interactive' | 'normal' | 'background'
 /** Contexts are written to disk never, where that is quicker than to compute them again, or whatever there is. */
 export type ParkingMode = 'off' | 'worth' | 'always'
 
+/** What parked contexts are bound by. Bytes. */
+export interface ParkingLimits {
+  mode: ParkingMode
+  /** For all models together; absent = what the disk has room for. */
+  budget?: number
+  /** Contexts are written after each answer, too, while nobody needs the slot: at most so many bytes an hour. Absent = only before they would be lost. */
+  answersPerHour?: number
+}
+
 /** Everything the policy is bound by; may change while running. Bytes and milliseconds. */
 export interface PoolLimits {
   /** Budget per domain; a domain that is absent has none and nothing may be loaded there. */
@@ -34,8 +43,8 @@ export interface PoolLimits {
   backoff: { first: number; most: number }
   /** Milliseconds between looks at the host's memory while idle copies could give some back (R20); default 10,000, 0 = never. */
   pressureInterval?: number
-  /** R16: contexts on disk; absent = none. `worth`: what is worth its file; `always`: whatever has tokens, to try it out. `budget` in bytes; absent = what the disk has room for. */
-  parking?: { mode: ParkingMode; budget?: number }
+  /** R16: contexts on disk; absent = none. `worth`: what is worth its file; `always`: whatever has tokens, to try it out. */
+  parking?: ParkingLimits
   /** Load deadline: `base` + `perGiB` × weights; starts again with each sign of progress (M10). */
   loadDeadline: { base: number; perGiB: number }
 }

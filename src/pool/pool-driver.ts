@@ -135,6 +135,8 @@ export class PoolDriver {
         return this.desk.answer(command)
       case 'cut-lease':
         return this.desk.cut(command)
+      case 'park-slot':
+        return this.#parkSlot(command)
       case 'remove-context':
         return this.#options.contexts?.remove(command.context)
       case 'announce':
@@ -183,6 +185,12 @@ export class PoolDriver {
     if (!this.desk.grant(command, loaded, this.#preparation(command, loaded))) return
     const { model, instance, slot, lease, queueMs, loadMs, reason } = command
     this.#options.bus.emit('lease-granted', { model, instance, slot, lease, queueMs, loadMs, reason })
+  }
+
+  #parkSlot({ instance, order }: CommandOf<'park-slot'>): void {
+    const loaded = this.#live.get(instance)?.loaded
+    // Whoever is gone already is known to have written nothing.
+    if (loaded !== undefined) void this.#parking?.parkIdle(loaded, instance, order)
   }
 
   #preparation(command: CommandOf<'grant-lease'>, loaded: LoadedModel | undefined): Preparation | undefined {

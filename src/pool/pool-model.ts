@@ -11,6 +11,8 @@ export interface PoolModel {
   pinned: boolean | 'soft'
   /** False: its contexts are never written to disk. Default true. */
   parking?: boolean
+  /** Most bytes its contexts may take on disk; absent = as many as all models together. */
+  contextBudget?: number
   /** Ids of the models that a run of this one may itself ask for; without cycles. Memory and places are planned together (P14). */
   uses?: readonly string[]
 }

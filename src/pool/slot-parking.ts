@@ -31,6 +31,11 @@ export class SlotParking {
     await waitAtMost(this.#around.clock, UNLOAD_PATIENCE, parking)
   }
 
+  /** A slot that nobody uses at this moment. */
+  async parkIdle(loaded: LoadedModel, instance: string, order: ParkOrder): Promise<void> {
+    await this.#park(loaded, order, { instance })
+  }
+
   /** What comes before a run. @returns whether the slot holds what the lease says it keeps */
   async prepare(
     loaded: LoadedModel,
@@ -49,7 +54,7 @@ export class SlotParking {
   async #park(
     loaded: LoadedModel,
     order: ParkOrder,
-    own?: { instance: string; slot: number },
+    own?: { instance: string; slot?: number },
   ): Promise<void> {
     const { clock, shelf, report, leaseOn } = this.#around
     const { context } = order

@@ -81,9 +81,20 @@ export class ModelPreparer {
     const facts = path === undefined ? NO_FILES : await this.#surroundings.inspect(path)
     const engine = this.#engineFor(spec, facts)
     const plan = engine.plan(spec, facts, this.#surroundings.host())
-    const { id, minInstances, maxInstances, keepAlive, pinned, parking = true } = spec
+    const { id, minInstances, maxInstances, keepAlive, pinned, parking = true, contextBudget } = spec
+    const quota = contextBudget === undefined ? {} : { contextBudget }
     const uses = await this.#prepareParts(plan, signal, [...above, id])
-    this.#surroundings.declare({ id, plan, minInstances, maxInstances, keepAlive, pinned, parking, ...uses })
+    this.#surroundings.declare({
+      id,
+      plan,
+      minInstances,
+      maxInstances,
+      keepAlive,
+      pinned,
+      parking,
+      ...quota,
+      ...uses,
+    })
     const prepared = { id, capabilities: plan.capabilities, spec, plan }
     this.#prepared.set(id, prepared)
     return prepared

@@ -167,6 +167,24 @@ describe.runIf(HAS_LLAMA)('field reports of contexts on disk, with real weights'
     expect((await ask(yard, 'a', messages)).cached).toBeGreaterThan(40)
   })
 
+  it.each([
+    ['f16', {}],
+    ['f32', { kvCacheType: 'f32' }],
+    ['flash attention', { flashAttention: true }],
+    ['several slots', { slots: 3 }],
+    ['a worker of its own', { isolation: 'worker' as const }],
+  ])('BR-60: whatever kind of cache is parked is read back after a restart: %s', async (_kind, more) => {
+    const models = { a: { ...a, ...more } }
+    const before = await open({ models })
+    const first = await ask(before.yard, 'a', begin('x'))
+    await before.yard.stop()
+    const after = await open({ models })
+    const turn = goOn(begin('x'), first.text)
+    const next = await ask(after.yard, 'a', turn)
+    expect(next.cached).toBeGreaterThan(first.prompt - 5)
+    expect(next.text).toBe((await ask(after.yard, 'a', turn, 'none')).text)
+  })
+
   it('BR-61: another type of the cache is a miss, not an error, and back again one more', async () => {
     const messages = begin('x')
     for (const kvCacheType of ['f16', 'f32', 'f16'] as const) {

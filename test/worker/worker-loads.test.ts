@@ -167,25 +167,25 @@ describe('a load', () => {
 
 describe('a spare worker (R18)', () => {
   it('stands ready after the first load, is used by the next, and goes with close()', async () => {
-    const engine = createWorkerEngine({ spareWorker: true })
+    const engine = createWorkerEngine({ spareWorkers: 1 })
     const first = await load(engine)
-    const spare = engine.sparePid
+    const spare = engine.sparePids[0]
     expect(spare).toBeGreaterThan(0)
     const second = await load(engine)
     expect(second.pid).toBe(spare)
     expect((await collect(second, { parts: 1 })).text).toBe('0 ')
-    const third = engine.sparePid ?? 0
+    const third = engine.sparePids[0] ?? 0
     await engine.close()
     expect(isAlive({ pid: third, startTime: null })).toBe(false)
-    expect(engine.sparePid).toBeUndefined()
+    expect(engine.sparePids).toEqual([])
     await Promise.all([first.unload(), second.unload()])
   })
 
   it('that has died is not used', async () => {
-    const engine = createWorkerEngine({ spareWorker: true })
-    engine.prepareSpare()
-    process.kill(engine.sparePid ?? 0, 'SIGKILL')
-    await expect.poll(() => engine.sparePid).toBeUndefined()
+    const engine = createWorkerEngine({ spareWorkers: 1 })
+    engine.prepareSpares()
+    process.kill(engine.sparePids[0] ?? 0, 'SIGKILL')
+    await expect.poll(() => engine.sparePids).toEqual([])
     const model = await load(engine)
     await model.ping()
     expect(await model.countTokens(order({}))).toBe(2)

@@ -33,8 +33,8 @@ export interface WorkerEngineOptions {
   logDirectory?: string
   /** Plain data for the engine's constructor in the child. */
   engineOptions?: Record<string, unknown>
-  /** Keep one process ready that has imported the engine already (R18); it costs its memory. Default false. */
-  spareWorker?: boolean
+  /** Processes kept ready that have imported the engine already (R18); each costs its memory. Default 0. */
+  spareWorkers?: number
   deadlines?: Partial<WorkerDeadlines>
   /** What a process holds on devices, where drivers tell. Absent = nobody tells, and what was promised stays booked. */
   deviceBytes?: (pid: number) => MeasuredFootprint
@@ -46,7 +46,7 @@ export class WorkerEngine implements Engine {
   readonly capabilities: EngineCapabilities
   readonly #options: WorkerEngineOptions
   readonly #deadlines: WorkerDeadlines
-  #spare: WorkerProcess | undefined
+  readonly #spares = new Set<WorkerProcess>()
   #closed = false
 
   constructor(options: WorkerEngineOptions) {
@@ -64,9 +64,9 @@ export class WorkerEngine implements Engine {
     return this.#options.inner.plan(spec, facts, host)
   }
 
-  /** Pid of the waiting spare, if there is one, so that its memory can be booked. */
-  get sparePid(): number | undefined {
-    return this.#spare?.alive === true ? this.#spare.pid : undefined
+  /** Pids of the waiting spares. */
+  get sparePids(): number[] {
+    return [...this.#spares].flatMap(({ alive, pid }) => (alive && pid !== undefined ? [pid] : []))
   }
 
   async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
@@ -88,29 +88,30 @@ export class WorkerEngine implements Engine {
     } catch (error) {
       throw await this.#failedLoad(worker, signal, error)
     } finally {
-      this.prepareSpare()
+      this.prepareSpares()
     }
   }
 
-  /** Starts the spare worker if one is wanted and missing. Called by itself after each load. */
-  prepareSpare(): void {
-    if (this.#options.spareWorker !== true || this.#closed || this.sparePid !== undefined) return
-    this.#spare = this.#startWorker('spare')
+  /** Starts the spares that are wanted and missing. Called by itself after each load. */
+  prepareSpares(): void {
+    const { spareWorkers = 0 } = this.#options
+    for (const spare of this.#spares) if (!spare.alive) this.#spares.delete(spare)
+    while (!this.#closed && this.#spares.size < spareWorkers) this.#spares.add(this.#startWorker('spare'))
   }
 
-  /** Ends the spare. Loaded models are their owners' affair. */
+  /** Ends the spares. Loaded models are their owners' affair. */
   async close(): Promise<void> {
     this.#closed = true
-    const spare = this.#spare
-    this.#spare = undefined
-    spare?.kill('it was a spare and is not needed any more')
-    await spare?.exited
+    const spares = [...this.#spares]
+    this.#spares.clear()
+    for (const spare of spares) spare.kill('it was a spare and is not needed any more')
+    await Promise.all(spares.map((spare) => spare.exited))
   }
 
   #takeWorker(model: string): WorkerProcess {
-    const spare = this.#spare
-    this.#spare = undefined
-    if (spare?.alive !== true) return this.#startWorker(model)
+    const spare = [...this.#spares].find(({ alive }) => alive)
+    if (spare === undefined) return this.#startWorker(model)
+    this.#spares.delete(spare)
     spare.assign(model)
     return spare
   }

@@ -44,26 +44,48 @@ export function dropContext(step: Step, { id, model, bytes }: ParkedContext, rea
  * displaces no long conversation. `spared`: what is about to be read. @returns whether there is room now
  */
 export function makeContextSpace(step: Step, wanted: Wanted, spared?: string): boolean {
+  const quota = quotaOf(step.state, wanted.model)
+  const own = step.state.contexts.parked.filter(({ model }) => model === wanted.model)
+  const missingOwn = bytesParked(own) + wanted.bytes - quota
   const limit = contextLimit(step.state)
-  let missing = bytesParked(step.state.contexts.parked) + wanted.bytes - limit
-  if (wanted.bytes > limit) return false
-  let left = agedValue(wanted, step.at)
-  const victims: ParkedContext[] = []
-  for (const context of cheapestFirst(step)) {
-    if (missing <= 0) break
-    if (context.id === spared || isAwaited(step.state, context.id)) continue
-    left -= agedValue(context, step.at)
-    if (left <= 0) return false
-    missing -= context.bytes
-    victims.push(context)
-  }
-  if (missing > 0) return false
+  const missing = bytesParked(step.state.contexts.parked) + wanted.bytes - limit
+  if (wanted.bytes > Math.min(limit, quota)) return false
+  const victims = chooseVictims(step, wanted, { missing, missingOwn }, spared)
+  if (victims === undefined) return false
   for (const victim of victims)
     dropContext(step, victim, 'the disk budget is used up and others are worth more')
   return true
 }
 
-type Wanted = Pick<ParkedContext, 'bytes' | 'worth' | 'usedAt'>
+/** Bytes that contexts of one model may take. */
+function quotaOf({ models }: PoolState, model: string): number {
+  return models.get(model)?.model.contextBudget ?? Number.POSITIVE_INFINITY
+}
+
+/** The cheapest that make the room, of the model's own first where its quota is the limit; undefined when they are worth more than what is wanted. */
+function chooseVictims(
+  step: Step,
+  wanted: Wanted,
+  { missing, missingOwn }: { missing: number; missingOwn: number },
+  spared?: string,
+): ParkedContext[] | undefined {
+  let [all, own, left] = [missing, missingOwn, agedValue(wanted, step.at)]
+  const victims: ParkedContext[] = []
+  for (const context of cheapestFirst(step)) {
+    if (all <= 0 && own <= 0) break
+    const isOwn = context.model === wanted.model
+    if (!isOwn && all <= Math.max(0, own)) continue
+    if (context.id === spared || isAwaited(step.state, context.id)) continue
+    left -= agedValue(context, step.at)
+    if (left <= 0) return undefined
+    all -= context.bytes
+    if (isOwn) own -= context.bytes
+    victims.push(context)
+  }
+  return all > 0 || own > 0 ? undefined : victims
+}
+
+type Wanted = Pick<ParkedContext, 'model' | 'bytes' | 'worth' | 'usedAt'>
 
 function cheapestFirst(step: Step): ParkedContext[] {
   return step.state.contexts.parked
@@ -73,11 +95,22 @@ function cheapestFirst(step: Step): ParkedContext[] {
 
 /** After the limit went down or a file became larger than thought: the cheapest go until it holds. */
 export function trimContexts(step: Step): void {
+  for (const { model } of step.state.models.values())
+    if (model.contextBudget !== undefined) trimModel(step, model.id)
   const limit = contextLimit(step.state)
   if (bytesParked(step.state.contexts.parked) <= limit) return
   for (const context of cheapestFirst(step)) {
     dropContext(step, context, 'more is parked than the disk budget allows')
     if (bytesParked(step.state.contexts.parked) <= limit) return
+  }
+}
+
+function trimModel(step: Step, model: string): void {
+  const quota = quotaOf(step.state, model)
+  const own = (): ParkedContext[] => step.state.contexts.parked.filter((context) => context.model === model)
+  for (const context of cheapestFirst(step)) {
+    if (bytesParked(own()) <= quota) return
+    if (context.model === model) dropContext(step, context, 'more is parked than the model may have on disk')
   }
 }
 

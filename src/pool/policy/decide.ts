@@ -2,6 +2,7 @@ import { trimContexts } from './context-budget.ts'
 import { sweepIdle } from './expiry.ts'
 import { settleArrival } from './handle-tickets.ts'
 import type { PoolCommand, PoolEvent } from './messages.ts'
+import { parkAnswered } from './park-answered.ts'
 import { relievePressure } from './relieve-pressure.ts'
 import { RULES } from './rules.ts'
 import { settle, wakeForDeadlines } from './settle.ts'
@@ -26,6 +27,7 @@ export function decide(state: PoolState, event: PoolEvent, rules: Rules = RULES)
   settle(step)
   rules.walk(step)
   if (event.type === 'ticket-arrived') settleArrival(step, event)
+  if (event.type === 'lease-released') parkAnswered(step, event)
   trim(step)
   trimContexts(step)
   relievePressure(step)

@@ -20,7 +20,12 @@ export function contextsFound(step: Step, { contexts, room }: EventOf<'contexts-
     .map((context) => ({ ...context, writer: undefined }))
   const numbers = found.map(({ id }) => Number(id.split('-').at(-1)) || 0)
   const number = Math.max(step.state.contexts.number, ...numbers)
-  step.state.contexts = { parked: [...step.state.contexts.parked, ...found], room, number }
+  step.state.contexts = {
+    ...step.state.contexts,
+    parked: [...step.state.contexts.parked, ...found],
+    room,
+    number,
+  }
 }
 
 /** BR-56: how much the disk has room for changes all the time. */

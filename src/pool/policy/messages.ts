@@ -179,6 +179,8 @@ export type PoolCommand =
   | { readonly type: 'start-warm-up'; readonly instance: string }
   /** `park`: written first, in this order, as far as there is time. */
   | { readonly type: 'start-unload'; readonly instance: string; readonly park?: readonly ParkOrder[] }
+  /** A free slot is written although nothing is about to be lost. */
+  | { readonly type: 'park-slot'; readonly instance: string; readonly order: ParkOrder }
   | { readonly type: 'remove-context'; readonly context: string }
   | {
       readonly type: 'grant-lease'

@@ -231,6 +231,11 @@ export interface ModelState {
   readonly suspended: boolean
 }
 
+export interface WrittenMinute {
+  readonly minute: number
+  readonly bytes: number
+}
+
 /** All that the policy knows. Plain data; never changed in place. */
 export interface PoolState {
   readonly limits: PoolLimits
@@ -256,6 +261,8 @@ export interface PoolState {
     readonly parked: readonly ParkedContext[]
     readonly room: number
     readonly number: number
+    /** Bytes that were written after answers in the last hour, by the minute. */
+    readonly written: readonly WrittenMinute[]
   }
   /** Leases are cut at `cutAt`. */
   readonly stopping: { readonly cutAt: number } | undefined
@@ -280,7 +287,7 @@ export function emptyState(limits: PoolLimits): PoolState {
     alarm: NO_ALARM,
     overBudget: false,
     host: undefined,
-    contexts: { parked: [], room: Number.POSITIVE_INFINITY, number: 0 },
+    contexts: { parked: [], room: Number.POSITIVE_INFINITY, number: 0, written: [] },
     stopping: undefined,
   }
 }

@@ -39,6 +39,7 @@ export function limitsOf(numbers: readonly number[]): PoolLimits {
     parking: {
       mode: pick(['always', 'worth', 'off'], numbers[9]),
       budget: pick([400_000, 150_000, 0], numbers[8]),
+      ...pick([{}, { answersPerHour: 200_000 }], numbers[10]),
     },
     pressureInterval: pick([0, 20_000, 0], numbers[12]),
   }
@@ -68,6 +69,7 @@ export function modelOf(index: number, numbers: readonly number[], revision = 0)
     unloadTime: pick([20, 700, 5000, 90_000], numbers[12]),
     reality: pick([1, 1, 0.6, 1.2], numbers[13]),
     failing: pick([0, 0, 0.4], numbers[14]),
+    ...pick([{}, {}, { contextBudget: 60_000 }], numbers[12]),
     parks: pick([true, true, false], numbers[13]),
     savesWhileAnswering: pick([true, false], numbers[14]),
     crashing: pick([0, 0, 0, 0.3], numbers[15]),

@@ -106,6 +106,11 @@ export class Machine {
     })
   }
 
+  parkSlot(instance: string, order: ParkOrder): void {
+    const copy = this.copies.get(instance)
+    if (copy !== undefined) this.shelf.park(copy, order)
+  }
+
   unload(instance: string, park: readonly ParkOrder[] = []): void {
     const copy = this.copies.get(instance)
     if (copy === undefined || copy.isGone || copy.stage === 'leaving') return

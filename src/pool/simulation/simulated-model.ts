@@ -34,6 +34,7 @@ export interface SimulatedModel {
   savesWhileAnswering?: boolean
   /** Whether they may be. Default true. */
   parking?: boolean
+  contextBudget?: number
 }
 
 const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }
@@ -41,7 +42,7 @@ const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }
 /** The model as the pool sees it. */
 export function poolModelOf(model: SimulatedModel): PoolModel {
   const { id, minInstances = 0, maxInstances = 1, keepAlive = 300_000, pinned = false } = model
-  const { uses, parking = true } = model
+  const { uses, parking = true, contextBudget } = model
   const plan = planOf(model)
   return {
     id,
@@ -51,6 +52,7 @@ export function poolModelOf(model: SimulatedModel): PoolModel {
     keepAlive,
     pinned,
     parking,
+    ...(contextBudget === undefined ? {} : { contextBudget }),
     ...(uses === undefined ? {} : { uses }),
   }
 }

@@ -150,6 +150,8 @@ export class World {
         return this.send({ type: 'host-measured', reading: this.machine.reading() })
       case 'set-alarm':
         return this.#setAlarm(command.at)
+      case 'park-slot':
+        return this.machine.parkSlot(command.instance, command.order)
       case 'remove-context':
         return this.machine.shelf.remove(command.context)
       case 'announce':
