@@ -20,6 +20,7 @@ export class GrammarWalk {
   readonly #stackIds = new Map<number, number>()
   #positions: Position[] = []
   #mayEnd = false
+  #visited = 0
 
   constructor(machine: GrammarMachine, rule: string = machine.root) {
     this.#machine = machine
@@ -29,6 +30,11 @@ export class GrammarWalk {
   /** In how many ways the text so far can be meant. */
   get ways(): number {
     return this.#positions.length
+  }
+
+  /** Places that were looked at so far, also by trials: what the walk has cost. */
+  get visited(): number {
+    return this.#visited
   }
 
   /** Whether the text so far is a whole one. */
@@ -85,6 +91,7 @@ export class GrammarWalk {
     this.#mayEnd = false
     for (let position = waiting.pop(); position !== undefined; position = waiting.pop()) {
       const key = position.stack * this.#machine.states.length + position.state
+      this.#visited++
       if (seen.has(key)) continue
       seen.add(key)
       for (const next of this.#onwards(position)) waiting.push(next)

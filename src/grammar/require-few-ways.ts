@@ -10,26 +10,30 @@ const LONGEST_TRIAL = 40
 const CALM_AFTER = 12
 const CALM_WAYS = 4
 const MOST_CHARACTERS = 8
-const MOST_WORK = 300_000
+/** Places of the grammar that are looked at: many rules can each lead through the same thousands of ways. */
+const MOST_VISITED = 1_000_000
 
 /**
  * Refuses a grammar whose texts can be meant in ever more ways: the engine's memory would grow with each character. Tries, from each
- * rule, the characters that leave the most ways; what it misses is seen while the answer is made. @throws invalid_request
+ * rule, the characters that leave the most ways; what it misses is seen while the answer is made.
+ * @returns places of the grammar that it looked at @throws invalid_request
  */
-export function requireFewWays(grammar: Grammar): void {
+export function requireFewWays(grammar: Grammar): number {
   const machine = new GrammarMachine(grammar)
-  let work = 0
+  let visited = 0
   for (const rule of grammar.rules.keys()) {
+    if (visited >= MOST_VISITED) break
     const walk = new GrammarWalk(machine, rule)
-    for (let length = 0; length < LONGEST_TRIAL && work < MOST_WORK; length++) {
-      work += walk.ways * MOST_CHARACTERS
+    for (let length = 0; length < LONGEST_TRIAL && visited + walk.visited < MOST_VISITED; length++) {
       if (walk.ways > MOST_WAYS) refuseAmbiguous(rule)
       if (length >= CALM_AFTER && walk.ways <= CALM_WAYS) break
       const next = richestCharacter(walk)
       if (next === undefined) break
       walk.step(next)
     }
+    visited += walk.visited
   }
+  return visited
 }
 
 function refuseAmbiguous(rule: string): never {

@@ -59,7 +59,11 @@ function oneOfTexts(texts: readonly (readonly string[])[], depth = 0): Expressio
   const [first = [], ...others] = texts
   if (others.length === 0 || depth > DEEPEST) return choice(...texts.map((one) => text(one.join(''))))
   const byFirst = new Map<string, (readonly string[])[]>()
-  for (const one of texts) byFirst.set(one[0] ?? '', [...(byFirst.get(one[0] ?? '') ?? []), one])
+  for (const one of texts) {
+    const group = byFirst.get(one[0] ?? '')
+    if (group === undefined) byFirst.set(one[0] ?? '', [one])
+    else group.push(one)
+  }
   if (byFirst.size > 1)
     return choice(...Array.from(byFirst.values(), (group) => oneOfTexts(group, depth + 1)))
   const shared = first.findIndex((character, index) => others.some((other) => other[index] !== character))

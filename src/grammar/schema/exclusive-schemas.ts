@@ -19,7 +19,9 @@ export function areExclusive(
   const types = overlap(typesOf(left), typesOf(right))
   if (types.length === 0) return true
   const onlyObjects = types.every((type) => type === 'object')
-  return haveOtherValues(left, right) || (onlyObjects && differInProperty(left, right, where, using, depth))
+  return (
+    haveOtherValues(left, right, using) || (onlyObjects && differInProperty(left, right, where, using, depth))
+  )
 }
 
 /** The types that the schema allows by what it says of types and values. */
@@ -38,11 +40,11 @@ function overlap(some: readonly JsonType[], other: readonly JsonType[]): JsonTyp
   return some.filter((type) => other.includes(type) || (type === 'number' && other.includes('integer')))
 }
 
-function haveOtherValues(some: FlatSchema, other: FlatSchema): boolean {
+function haveOtherValues(some: FlatSchema, other: FlatSchema, { work }: FlattenWith): boolean {
   const [left, right] = [some.keywords.get('enum')?.value, other.keywords.get('enum')?.value]
   if (!Array.isArray(left) || !Array.isArray(right)) return false
-  const others = new Set(right.map(canonical))
-  return left.every((value) => !others.has(canonical(value)))
+  const others = new Set(right.map((value) => canonical(value, work)))
+  return left.every((value) => !others.has(canonical(value, work)))
 }
 
 /** A property that both demand and that cannot be the same, or one that the first demands and the second does not have. */

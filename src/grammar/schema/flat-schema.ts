@@ -9,6 +9,7 @@ import {
   type Schema,
   type SchemaObject,
 } from './schema.ts'
+import type { WorkLimit } from './work-limit.ts'
 
 /** One of several must hold. */
 export interface Alternatives {
@@ -25,10 +26,13 @@ export interface FlatSchema {
 }
 
 const MOST_MERGED = 64
+const STEPS_OF_SCHEMA = 100
+const STEPS_OF_PROPERTY = 20
 
 export interface FlattenWith {
   document: SchemaDocument
   strict: boolean
+  work: WorkLimit
 }
 
 /** @returns undefined for a schema that no value fits. @throws invalid_request naming the keyword */
@@ -42,6 +46,7 @@ export function flatten(
   if (schema === true) return { keywords: new Map(), groups: [] }
   if (depth > MOST_MERGED)
     refuseSchema(where, `references and "allOf" are nested deeper than ${MOST_MERGED}.`)
+  using.work.spend(STEPS_OF_SCHEMA)
   const keywords = new Map<string, { value: unknown; where: string }>()
   const groups: Alternatives[] = []
   const others: (FlatSchema | undefined)[] = []
@@ -63,7 +68,10 @@ export function flatten(
       others.push({ keywords: new Map([['enum', { value: [value], where: place }]]), groups: [] })
     } else keywords.set(...positional(keyword, value, schema, place))
   }
-  return others.reduce<FlatSchema | undefined>(merge, { keywords, groups })
+  return others.reduce<FlatSchema | undefined>((all, other) => merge(all, other, using.work), {
+    keywords,
+    groups,
+  })
 }
 
 /** Where the schema stands that is referred to. */
@@ -84,15 +92,19 @@ function positional(
 }
 
 /** What both demand; undefined when nothing can fit both. */
-export function merge(some: FlatSchema | undefined, other: FlatSchema | undefined): FlatSchema | undefined {
+export function merge(
+  some: FlatSchema | undefined,
+  other: FlatSchema | undefined,
+  work: WorkLimit,
+): FlatSchema | undefined {
   if (some === undefined || other === undefined) return undefined
   const keywords = new Map(some.keywords)
   for (const [keyword, { value, where }] of other.keywords) {
     const own = keywords.get(keyword)
-    const merged = own === undefined ? value : mergeKeyword(keyword, own.value, value, where)
+    const merged = own === undefined ? value : mergeKeyword(keyword, own.value, value, where, work)
     keywords.set(keyword, { value: merged, where })
   }
-  closeProperties(keywords, some, other)
+  closeProperties(keywords, some, other, work)
   alignItems(keywords, some, other)
   return { keywords, groups: [...some.groups, ...other.groups] }
 }
@@ -102,10 +114,12 @@ function closeProperties(
   keywords: Map<string, { value: unknown; where: string }>,
   some: FlatSchema,
   other: FlatSchema,
+  work: WorkLimit,
 ): void {
   const found = keywords.get('properties')
   if (found === undefined) return
   const properties = new Map(Object.entries(found.value as Record<string, unknown>))
+  work.spend(properties.size * STEPS_OF_PROPERTY)
   for (const [from, to] of [
     [some, other],
     [other, some],

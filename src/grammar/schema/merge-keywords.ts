@@ -1,13 +1,17 @@
 import { refuseSchema } from '../refuse-grammar.ts'
 import { isObject } from './schema.ts'
+import type { WorkLimit } from './work-limit.ts'
 
-type Merge = (some: unknown, other: unknown, where: string) => unknown
+type Merge = (some: unknown, other: unknown, where: string, work: WorkLimit) => unknown
 
 const asNumber = (value: unknown, where: string): number =>
   typeof value === 'number' ? value : refuseSchema(where, 'must be a number.')
 const larger: Merge = (some, other, where) => Math.max(asNumber(some, where), asNumber(other, where))
 const smaller: Merge = (some, other, where) => Math.min(asNumber(some, where), asNumber(other, where))
-const together: Merge = (some, other) => (same(some, other) ? some : { allOf: [some, other] })
+const together: Merge = (some, other, _, work) => (same(some, other, work) ? some : { allOf: [some, other] })
+
+/** That a value is looked at, beside its characters. */
+const STEPS_OF_VALUE = 20
 
 /** What it takes that two values of one keyword both hold. */
 const MERGES: Readonly<Record<string, Merge>> = {
@@ -32,10 +36,16 @@ const MERGES: Readonly<Record<string, Merge>> = {
 }
 
 /** @throws invalid_request where two values cannot be brought together */
-export function mergeKeyword(keyword: string, some: unknown, other: unknown, where: string): unknown {
-  if (same(some, other)) return some
+export function mergeKeyword(
+  keyword: string,
+  some: unknown,
+  other: unknown,
+  where: string,
+  work: WorkLimit,
+): unknown {
+  if (same(some, other, work)) return some
   const merge = MERGES[keyword]
-  if (merge !== undefined) return merge(some, other, where)
+  if (merge !== undefined) return merge(some, other, where, work)
   return refuseSchema(where, 'two values of this keyword cannot be held together.')
 }
 
@@ -46,17 +56,17 @@ function commonTypes(some: readonly unknown[], others: readonly unknown[]): unkn
   return [...new Set([...some, ...others])].filter((type) => has(some, type) && has(others, type))
 }
 
-function commonValues(some: unknown, other: unknown, where: string): unknown {
-  const others = new Set(listed(other, where).map(canonical))
-  return listed(some, where).filter((value) => others.has(canonical(value)))
+function commonValues(some: unknown, other: unknown, where: string, work: WorkLimit): unknown {
+  const others = new Set(listed(other, where).map((value) => canonical(value, work)))
+  return listed(some, where).filter((value) => others.has(canonical(value, work)))
 }
 
-function mergeProperties(some: unknown, other: unknown, where: string): unknown {
+function mergeProperties(some: unknown, other: unknown, where: string, work: WorkLimit): unknown {
   if (!isObject(some) || !isObject(other)) return refuseSchema(where, 'must be an object of schemas.')
   const merged = new Map(Object.entries(some))
   for (const [name, schema] of Object.entries(other)) {
     const own = merged.get(name)
-    merged.set(name, own === undefined || same(own, schema) ? schema : { allOf: [own, schema] })
+    merged.set(name, own === undefined || same(own, schema, work) ? schema : { allOf: [own, schema] })
   }
   return Object.fromEntries(merged)
 }
@@ -66,12 +76,18 @@ function listed(value: unknown, where: string): readonly unknown[] {
 }
 
 /** Whether two JSON values are the same, whatever the order of their keys. */
-export function same(some: unknown, other: unknown): boolean {
-  return canonical(some) === canonical(other)
+function same(some: unknown, other: unknown, work: WorkLimit): boolean {
+  return canonical(some, work) === canonical(other, work)
 }
 
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  )
+function sorted(_: string, inner: unknown): unknown {
+  if (!isObject(inner)) return inner
+  return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** A JSON value as text, whatever the order of its keys. */
+export function canonical(value: unknown, work: WorkLimit): string {
+  const text = typeof value === 'object' ? JSON.stringify(value, sorted) : JSON.stringify(value)
+  work.spend(STEPS_OF_VALUE + text.length)
+  return text
 }

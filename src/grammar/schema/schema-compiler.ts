@@ -12,8 +12,11 @@ import { KeywordReader } from './read-keywords.ts'
 import { SchemaDocument } from './schema-document.ts'
 import { KEYWORDS_OF_TYPES, pointerStep, TYPES, type JsonType, type Schema } from './schema.ts'
 import { stringRule } from './string-rule.ts'
+import { WorkLimit } from './work-limit.ts'
 
 const MOST_COMPILED = 5_000
+/** For each value of an enumeration that becomes a rule. */
+const STEPS_OF_CHOICE = 100
 /** Schemas inside schemas, over references and alternatives. */
 const MOST_NESTED = 200
 /** Of `oneOf`, where each is compared with each. */
@@ -32,7 +35,7 @@ export class SchemaCompiler {
   constructor(book: RuleBook, schema: Schema, strict: boolean) {
     this.#book = book
     this.#json = new JsonRules(book)
-    this.#using = { document: new SchemaDocument(schema), strict }
+    this.#using = { document: new SchemaDocument(schema), strict, work: new WorkLimit() }
   }
 
   /** The rule of the schema; undefined when no value fits it. References into the whole hold wherever they stand. */
@@ -65,7 +68,7 @@ export class SchemaCompiler {
     if (group.keyword === 'oneOf' && this.#using.strict) this.#requireExclusive(group)
     const bodies = group.schemas.flatMap((schema, index) => {
       const place = group.where + pointerStep(index)
-      const body = this.#bodyOf(merge(rest, flatten(schema, place, this.#using)), place)
+      const body = this.#bodyOf(merge(rest, flatten(schema, place, this.#using), this.#using.work), place)
       return body === undefined ? [] : [this.#book.add('option', body)]
     })
     return bodies.length === 0 ? undefined : choice(...bodies)
@@ -90,7 +93,10 @@ export class SchemaCompiler {
   #plain(flat: FlatSchema, where: string): Expression | undefined {
     const reader = new KeywordReader(flat, where)
     const types = typesOf(reader)
-    if (reader.has('enum')) return enumRule(reader, types)
+    if (reader.has('enum')) {
+      this.#using.work.spend(STEPS_OF_CHOICE * (reader.list('enum')?.length ?? 0))
+      return enumRule(reader, types)
+    }
     if (types.length === TYPES.length) return this.#json.value
     const bodies = types.flatMap((type) => this.#ofType(type, reader) ?? [])
     return bodies.length === 0 ? undefined : choice(...bodies)
