@@ -29,6 +29,8 @@ export interface EngineCapabilities {
   /** Prompts and embeddings given as token ids. */
   tokenInput: boolean
   echo: boolean
+  /** Log-probabilities of a prompt that is sent back. */
+  promptLogprobs: boolean
   logitBias: boolean
   grammar: boolean
 }
@@ -46,6 +48,7 @@ export const NO_CAPABILITIES: EngineCapabilities = {
   infill: false,
   tokenInput: false,
   echo: false,
+  promptLogprobs: false,
   logitBias: false,
   grammar: false,
 }

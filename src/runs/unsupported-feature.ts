@@ -19,6 +19,7 @@ export type Feature =
   | 'infill'
   | 'token-input'
   | 'echo'
+  | 'prompt-logprobs'
   | 'logit-bias'
 
 type Need = [feature: Feature, needed: boolean, has: boolean]
@@ -51,6 +52,7 @@ function completionNeeds(task: CompletionTask, can: EngineCapabilities): Need[] 
   return [
     ['infill', task.suffix !== undefined && task.suffix !== '', can.infill],
     ['echo', task.echo === true, can.echo],
+    ['prompt-logprobs', task.echo === true && task.topLogprobs !== undefined, can.promptLogprobs],
     ['token-input', typeof task.prompt !== 'string', can.tokenInput],
     ...generationNeeds(task, can),
   ]

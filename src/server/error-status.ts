@@ -55,6 +55,7 @@ const ENGINE_FEATURES: ReadonlySet<unknown> = new Set<Feature>([
   'logprobs',
   'prefill',
   'echo',
+  'prompt-logprobs',
   'logit-bias',
 ])
 

@@ -7,11 +7,15 @@ export interface TokenLogprob {
   top: { text: string; bytes: number[]; logprob: number }[]
 }
 
+/** A token of the prompt; the first has nothing before it that could make it likely. */
+export type PromptLogprob = Omit<TokenLogprob, 'logprob'> & { logprob: number | null }
+
 /** What streams out of a run, in order: one `started`, then text, reasoning, tool calls, vectors or scores. */
 export type Part =
   /** The prompt is evaluated, generation begins: all checks that could refuse the task are behind us. */
   | { type: 'started'; promptTokens: number; cachedTokens: number }
-  | { type: 'text'; text: string; logprobs?: TokenLogprob[] }
+  /** `promptLogprobs`: with a prompt that is sent back where log-probabilities are asked for. */
+  | { type: 'text'; text: string; logprobs?: TokenLogprob[]; promptLogprobs?: PromptLogprob[] }
   | { type: 'reasoning'; text: string }
   | { type: 'tool-call'; index: number; id: string; name: string }
   | { type: 'tool-call-arguments'; index: number; text: string }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LoadedModel } from '../../src/engines/engine.ts'
-import type { TokenLogprob } from '../../src/tasks/part.ts'
+import type { PromptLogprob, TokenLogprob } from '../../src/tasks/part.ts'
 import type { Sampling } from '../../src/tasks/sampling.ts'
 import { makeTinyModel, type TinyModel } from '../models/make-tiny-gguf.ts'
 import { removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
@@ -11,6 +11,9 @@ beforeAll(async () => {
   folder = await temporaryFolder()
 })
 afterAll(async () => removeFolder(folder))
+
+const promptLogprobsOf = ({ parts }: Answer): PromptLogprob[] =>
+  parts.flatMap((part) => (part.type === 'text' ? (part.promptLogprobs ?? []) : []))
 
 describe('choosing tokens', () => {
   let model: LoadedModel
@@ -140,6 +143,23 @@ describe('log-probabilities', () => {
       )
       expect(logprob).toBeLessThanOrEqual(0)
       expect(Math.exp(logprob)).toBeGreaterThan(0.5)
+    }
+  })
+
+  it('of a prompt are told token by token: as if each had been written there', async () => {
+    const asked = completion('one two three four five', { maxTokens: 0, echo: true, topLogprobs: 2 })
+    const back = await ask(model, asked)
+    const told = promptLogprobsOf(back)
+    expect(told.map(({ text }) => text).join('')).toBe('one two three four five')
+    expect(back.result).toMatchObject({ finishReason: 'length', usage: { cachedTokens: 0 } })
+    for (const [index, { logprob, top }] of told.entries()) {
+      if (logprob === null) continue
+      const beginning = told.slice(0, index).map(({ text }) => text)
+      const next = await ask(model, completion(beginning.join(''), { maxTokens: 1, topLogprobs: 2 }))
+      const [likeliest] = logprobsOf(next)
+      expect(top.map(({ text }) => text)).toEqual(likeliest?.top.map(({ text }) => text))
+      expect(top[0]?.logprob).toBeCloseTo(likeliest?.top[0]?.logprob ?? 0, 2)
+      expect(logprob).toBeLessThanOrEqual(top[0]?.logprob ?? 0)
     }
   })
 
@@ -285,6 +305,19 @@ describe('prompts for completion', () => {
     expect(parts.slice(0, 2)).toMatchObject([{ type: 'started' }, { type: 'text', text: 'abc' }])
     const back = await ask(model, completion(ids('abc'), { maxTokens: 0, echo: true }))
     expect([back.text, back.result.finishReason]).toEqual(['abc', 'length'])
+  })
+
+  it('are told how likely they were, and the slot holds what it says it holds', async () => {
+    // Without a token that begins every prompt, nothing stands before the first.
+    const bare = await ask(model, completion(ids('abc'), { maxTokens: 1, echo: true, topLogprobs: 0 }))
+    const [first, second] = promptLogprobsOf(bare)
+    expect([first?.logprob, typeof second?.logprob]).toEqual([null, 'number'])
+    // The slot holds what it says it holds: the next run goes on from there, and writes the same.
+    const cold = await ask(model, completion('abc', { maxTokens: 6 }))
+    await ask(model, completion('abc', { maxTokens: 1, echo: true, topLogprobs: 0 }))
+    const after = await ask(model, completion('abc', { maxTokens: 6 }), { keptPrefix: 1 })
+    expect(after.text).toBe(cold.text)
+    expect(after.result.usage.cachedTokens).toBe(3)
   })
 
   it('may be empty: the model begins by itself', async () => {

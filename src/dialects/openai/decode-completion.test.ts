@@ -55,8 +55,12 @@ describe('completions', () => {
     ])
   })
 
-  it('refuses echo together with logprobs: those of the prompt would be missing', () => {
-    expect(() => decodeCompletionTasks({ prompt: 'x', echo: true, logprobs: 0 })).toThrowError(
+  it('takes echo together with logprobs, but not with a suffix as well', () => {
+    expect(decodeCompletionTasks({ prompt: 'x', echo: true, logprobs: 0 })[0]).toMatchObject({
+      echo: true,
+      topLogprobs: 0,
+    })
+    expect(() => decodeCompletionTasks({ prompt: 'x', suffix: 'y', echo: true, logprobs: 0 })).toThrowError(
       expect.objectContaining({
         code: 'unsupported',
         details: { param: 'logprobs', httpStatus: 501 },

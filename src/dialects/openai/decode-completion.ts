@@ -67,10 +67,10 @@ function decodeCommon(body: Fields): Omit<CompletionTask, 'prompt'> {
   if (echo !== undefined) common.echo = echo
   const logprobs = optionalNumber(body, 'logprobs', { least: 0, most: MOST_LOGPROBS, integer: true })
   if (logprobs === undefined) return common
-  if (echo === true) {
+  if (echo === true && suffix !== undefined) {
     throw notImplemented(
       'logprobs',
-      `With 'echo' the log-probabilities of the prompt are asked for, which no engine here gives; leave one of the two out.`,
+      `With 'echo' and 'suffix' there are no log-probabilities of the prompt; leave one of the three out.`,
     )
   }
   common.topLogprobs = logprobs

@@ -2,7 +2,7 @@ import type { RunInfo } from '../../runs/run.ts'
 import type { Part, Result } from '../../tasks/part.ts'
 import type { RunEncoder } from '../dialect.ts'
 import { WholeText } from '../whole-text.ts'
-import { completionLogprobs } from './completion-logprobs.ts'
+import { completionLogprobs, logprobsOf } from './completion-logprobs.ts'
 import { encodeStreamError } from './encode-error.ts'
 import { EVENT_STREAM, HEARTBEAT } from './event-data.ts'
 import { StreamFrame, type AnswerShape } from './stream-frame.ts'
@@ -34,9 +34,10 @@ export class CompletionStream implements RunEncoder {
   part(part: Part, task: number): string {
     if (part.type !== 'text') return ''
     const text = this.#text.push(part.text)
-    if (text === '' && part.logprobs === undefined) return ''
+    const entries = logprobsOf(part)
+    if (text === '' && entries === undefined) return ''
     const logprobs =
-      part.logprobs === undefined ? 'null' : JSON.stringify(completionLogprobs(part.logprobs, this.#offset))
+      entries === undefined ? 'null' : JSON.stringify(completionLogprobs(entries, this.#offset))
     this.#offset += part.text.length
     return this.#frame.chunk(choiceJson(task, text, logprobs))
   }

@@ -1,7 +1,7 @@
 import type { RunInfo } from '../../runs/run.ts'
-import type { Part, Result, TokenLogprob } from '../../tasks/part.ts'
+import type { Part, PromptLogprob, Result } from '../../tasks/part.ts'
 import type { RunEncoder } from '../dialect.ts'
-import { completionLogprobs } from './completion-logprobs.ts'
+import { completionLogprobs, logprobsOf } from './completion-logprobs.ts'
 import { encodeError } from './encode-error.ts'
 import { envelopeJson, finishReason, timingsJson, usageJson, type AnswerEnvelope } from './usage.ts'
 import { UsageSum } from './usage-sum.ts'
@@ -14,7 +14,7 @@ export class CompletionAnswer implements RunEncoder {
   readonly #envelope: AnswerEnvelope
   readonly #choices: Record<string, unknown>[] = []
   #text = ''
-  #logprobs: TokenLogprob[] | undefined
+  #logprobs: PromptLogprob[] | undefined
   readonly #usage: UsageSum
   #timings = ''
 
@@ -27,7 +27,8 @@ export class CompletionAnswer implements RunEncoder {
   part(part: Part): string {
     if (part.type !== 'text') return ''
     this.#text += part.text
-    if (part.logprobs !== undefined) (this.#logprobs ??= []).push(...part.logprobs)
+    const logprobs = logprobsOf(part)
+    for (const entry of logprobs ?? []) (this.#logprobs ??= []).push(entry)
     return ''
   }
 

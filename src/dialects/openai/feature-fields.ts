@@ -20,6 +20,7 @@ export const COMPLETION_FEATURE_FIELDS: FeatureFields = {
   infill: 'suffix',
   'token-input': 'prompt',
   echo: 'echo',
+  'prompt-logprobs': 'logprobs',
   'logit-bias': 'logit_bias',
 }
 

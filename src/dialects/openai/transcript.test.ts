@@ -67,6 +67,19 @@ const LOGPROBS: Part[] = [
   { type: 'text', text: 'llo', logprobs: [logprob('llo', -0.125)] },
 ]
 
+const ECHOED: Part[] = [
+  STARTED,
+  {
+    type: 'text',
+    text: 'So he',
+    promptLogprobs: [
+      { ...logprob('So', 0), logprob: null },
+      logprob(' he', -2, [[' he', -2], [' it', -0.5]]), // prettier-ignore
+    ],
+  },
+  ...LOGPROBS.slice(1),
+]
+
 interface Exchange {
   title: string
   path: string
@@ -331,6 +344,18 @@ const EXCHANGES: Exchange[] = [
     path: TEXTS,
     body: { model: 'tiny', prompt: 'f(', suffix: ')', echo: false, logprobs: 2, stop: 'x' },
     parts: [LOGPROBS],
+  },
+  {
+    title: 'completion-echo-logprobs',
+    path: TEXTS,
+    body: { model: 'tiny', prompt: 'So he', echo: true, logprobs: 1, max_tokens: 2 },
+    parts: [ECHOED],
+  },
+  {
+    title: 'completion-echo-logprobs-stream',
+    path: TEXTS,
+    body: { model: 'tiny', prompt: 'So he', echo: true, logprobs: 1, max_tokens: 2, stream: true },
+    parts: [ECHOED],
   },
   {
     title: 'completion-logprobs-stream',

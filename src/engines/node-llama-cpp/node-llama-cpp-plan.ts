@@ -27,6 +27,7 @@ export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
   infill: true,
   tokenInput: true,
   echo: true,
+  promptLogprobs: true,
   logitBias: true,
 }
 

@@ -1,7 +1,7 @@
 import { ModelyardError, toModelyardError } from '../../base/errors.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
-import type { FinishReason, Part, PartStream, Result, TokenLogprob } from '../../tasks/part.ts'
+import type { FinishReason, Part, PartStream, PromptLogprob, Result, TokenLogprob } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan, RunOptions } from '../engine.ts'
 import { AnswerGrammar, GrammarShelf } from './answer-grammar.ts'
@@ -14,6 +14,7 @@ import type { ModelLifetime } from '../in-process/model-lifetime.ts'
 import { PartChannel } from '../in-process/part-channel.ts'
 import { resolveSampling } from '../llama-cpp/resolve-sampling.ts'
 import { requireRoom } from '../task-checks.ts'
+import { readPrompt, shownEntries } from './read-prompt.ts'
 import { evaluateOptions } from './sampling-options.ts'
 import type { Slot } from './slot.ts'
 import { tokenBiasOf } from './token-bias.ts'
@@ -61,6 +62,7 @@ class TextRun {
   readonly #answer: number[] = []
   readonly #text: AnswerText
   readonly #course: AnswerCourse
+  #promptLogprobs: PromptLogprob[] | undefined
   #cached = 0
   #begun = 0
   #answering = 0
@@ -114,7 +116,9 @@ class TextRun {
   async #answerOn(channel: PartChannel): Promise<Result> {
     const { clock } = this.#host.lifetime
     this.#begun = clock.now()
-    this.#cached = await this.#slot.keep(this.#prompt.tokens, this.#options.keptPrefix)
+    const { keptPrefix } = this.#options
+    this.#cached = await this.#slot.keep(this.#prompt.tokens, this.#readsPrompt ? 0 : keptPrefix)
+    if (this.#readsPrompt) await this.#readPrompt(channel)
     if (this.#maxTokens === 0) {
       await this.#start(channel)
       return this.#result('length')
@@ -125,12 +129,32 @@ class TextRun {
     return this.#result(await this.#generate(rest, channel))
   }
 
+  get #readsPrompt(): boolean {
+    return this.#prompt.echo !== undefined && this.#task.topLogprobs !== undefined
+  }
+
+  /** For what is said of a prompt that is sent back, each of its tokens is evaluated by itself. */
+  async #readPrompt(channel: PartChannel): Promise<void> {
+    const { vocabulary, lifetime } = this.#host
+    const { tokens, echo = '' } = this.#prompt
+    const entries = await readPrompt(this.#slot, {
+      tokens,
+      alternatives: this.#task.topLogprobs ?? 0,
+      vocabulary,
+      stopped: () => channel.closed,
+      moved: () => lifetime.moved(),
+    })
+    this.#promptLogprobs = shownEntries(entries, tokens, echo, vocabulary)
+  }
+
   async #start(channel: PartChannel): Promise<void> {
     this.#answering = this.#host.lifetime.clock.now()
     const promptTokens = this.#prompt.tokens.length
     await channel.put({ type: 'started', promptTokens, cachedTokens: this.#cached })
     const { echo } = this.#prompt
-    if (echo !== undefined && echo !== '') await channel.put({ type: 'text', text: echo })
+    if (echo === undefined || echo === '') return
+    const promptLogprobs = this.#promptLogprobs
+    await channel.put({ type: 'text', text: echo, ...(promptLogprobs !== undefined && { promptLogprobs }) })
   }
 
   async #generate(rest: readonly number[], channel: PartChannel): Promise<FinishReason> {

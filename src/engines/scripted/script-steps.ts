@@ -1,6 +1,6 @@
 import { ModelyardError } from '../../base/errors.ts'
 import { TokenTextDecoder } from '../../templates/text-decoder.ts'
-import type { TokenLogprob } from '../../tasks/part.ts'
+import type { PromptLogprob, TokenLogprob } from '../../tasks/part.ts'
 import type { ScriptEntry, ScriptPiece, ScriptToolCall } from './scripted-options.ts'
 
 /** One token of an answer, ready to be played: nothing is decoded or matched again while it runs. */
@@ -146,4 +146,14 @@ export function textSteps(
     shown,
     token: { bytes: Buffer.from(shown, 'utf8'), logprob: DEFAULT_LOGPROB, top: undefined },
   }))
+}
+
+/** What is said of a prompt's words: −0.5, −1, −1.5 … after the first. */
+export function promptLogprobs(text: string): PromptLogprob[] {
+  return wordPieces(text).map((word, index) => {
+    const bytes = Buffer.from(word, 'utf8')
+    const own = { text: word, bytes: [...bytes] }
+    if (index === 0) return { ...own, logprob: null, top: [] }
+    return { ...own, logprob: -index / 2, top: [{ ...own, logprob: -index / 2 }] }
+  })
 }

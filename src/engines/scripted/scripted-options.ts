@@ -39,6 +39,7 @@ export const SWITCHABLE_CAPABILITIES = [
   'infill',
   'tokenInput',
   'echo',
+  'promptLogprobs',
   'logitBias',
   'grammar',
 ] as const

@@ -24,6 +24,7 @@ export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
   infill: true,
   tokenInput: true,
   echo: true,
+  promptLogprobs: true,
   logitBias: true,
   grammar: true,
 }

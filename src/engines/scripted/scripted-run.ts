@@ -6,7 +6,7 @@ import type { LoadPlan, RunOptions } from '../engine.ts'
 import type { Lifetime } from '../lifetime.ts'
 import { tokensOfPrompt, tokensText, type PromptToken } from './prompt-tokens.ts'
 import { findEntry, type CompiledEntry } from './script.ts'
-import { textSteps, type Step } from './script-steps.ts'
+import { promptLogprobs, textSteps, type Step } from './script-steps.ts'
 import { ScriptedAnswer } from './scripted-answer.ts'
 import type { ScriptedOptions } from './scripted-options.ts'
 import type { ScriptedSlot } from './scripted-slot.ts'
@@ -145,7 +145,10 @@ class ScriptedRun {
   echoed(): Part | undefined {
     const { task, asked } = this.#parts
     const wanted = task.kind === 'completion' && task.echo === true && asked !== ''
-    return wanted ? { type: 'text', text: asked } : undefined
+    if (!wanted) return undefined
+    return task.topLogprobs === undefined
+      ? { type: 'text', text: asked }
+      : { type: 'text', text: asked, promptLogprobs: promptLogprobs(asked) }
   }
 
   steps(exceeding: string): readonly Step[] {

@@ -7,7 +7,8 @@ export type SendParts = (parts: Part[], made: number, sent: () => void) => void
 type TextPart = Part & { type: 'text' | 'reasoning' }
 
 function isPlainText(part: Part | undefined): part is TextPart {
-  return (part?.type === 'text' && part.logprobs === undefined) || part?.type === 'reasoning'
+  if (part?.type === 'reasoning') return true
+  return part?.type === 'text' && part.logprobs === undefined && part.promptLogprobs === undefined
 }
 
 /** Adds a part; plain text joins the text before it, so that what queues up costs one message, not hundreds. */
