@@ -130,6 +130,8 @@ async function wire(
   const configuration = withStoredSettings(wanted, store.settings, (message) =>
     warn('config_invalid', message),
   )
+  // What was kept goes where nothing is to be kept any longer.
+  store.responses.keep(configuration.server.responses)
   let parts: YardParts | undefined
   const artifacts = new ArtifactStore({
     folder: directories.models,

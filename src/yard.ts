@@ -15,6 +15,7 @@ import {
   type RerankRequest,
 } from './runs/library-request.ts'
 import { applyRecipe } from './runs/apply-recipe.ts'
+import type { ResponseRecords } from './runs/response-records.ts'
 import type { Run, RunRequest } from './runs/run.ts'
 import { startRun } from './runs/run-task.ts'
 import { TextStream } from './runs/text-stream.ts'
@@ -88,6 +89,11 @@ export class Yard implements YardPort, AsyncDisposable {
   /** Which models there are in all detail, and how that is changed: fetched, made of others, removed. */
   get collection(): ModelCollection {
     return this.#collection
+  }
+
+  /** Responses that are kept, where the configuration says so. */
+  get responses(): ResponseRecords | undefined {
+    return this.#parts.store.responses.keep(this.configuration.server.responses)
   }
 
   /** What operators ask and change: settings, pins, runs, reasons, logs. */

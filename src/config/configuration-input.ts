@@ -99,6 +99,11 @@ export interface ConfigurationInput {
     allowedHosts?: string | string[]
     /** Most bytes of a request's body. Default 64 MiB. */
     bodyLimit?: Size
+    /**
+     * Responses of OpenAI's Responses API are kept, so that `previous_response_id` works. They hold what users wrote. Default false; true: 30
+     * days, 10,000 of them.
+     */
+    responses?: boolean | { keep?: Duration; most?: number }
     /** True: `modelyard serve` writes a line per request, without any text of users. Default false. */
     log?: boolean
   }

@@ -39,6 +39,7 @@ export interface WrittenConfiguration {
     cors?: { origins?: string[] }
     allowedHosts?: string[]
     bodyLimit?: number
+    responses?: boolean | { keep?: number; most?: number }
     log?: boolean
   }
 }
@@ -119,6 +120,17 @@ const server = object({
   allowedHosts: described(oneOrMore(text()), 'Host names under which a server without keys may be called.'),
   bodyLimit: described(size(), 'Most bytes of a request.', '64MiB'),
   log: described(flag(), 'A line per request, without any text of users.', false),
+  responses: described(
+    either<[boolean, { keep?: number; most?: number }]>(
+      flag(),
+      object({
+        keep: described(duration({ finite: true }), 'How long.', '30d'),
+        most: described(whole(1), 'How many.', 10_000),
+      }),
+    ),
+    'Responses of the Responses API are kept in the database, with what users wrote.',
+    false,
+  ),
 })
 
 const address = text({ pattern: /^https?:\/\/\S+$/, wants: 'an address such as https://mirror.example' })

@@ -9,6 +9,7 @@ import type { ParseOptions } from './parse-options.ts'
 import type { ContextSettings, ServerSettings, YardConfiguration } from './yard-configuration.ts'
 
 const MINUTE = 60_000
+const DAY = 86_400_000
 const MIB = 1024 ** 2
 
 /**
@@ -121,5 +122,14 @@ function serverSettings(server: NonNullable<WrittenConfiguration['server']>): Se
     allowedHosts: server.allowedHosts ?? [],
     bodyLimit: server.bodyLimit ?? 64 * MIB,
     log: server.log ?? false,
+    ...keptResponses(server.responses ?? false),
   }
+}
+
+function keptResponses(
+  kept: NonNullable<NonNullable<WrittenConfiguration['server']>['responses']>,
+): Pick<ServerSettings, 'responses'> {
+  if (kept === false) return {}
+  const { keep = 30 * DAY, most = 10_000 } = kept === true ? {} : kept
+  return { responses: { age: keep, count: most } }
 }

@@ -99,6 +99,8 @@ export interface ServerSettings {
   allowedHosts: string[]
   /** Most bytes of a request's body. */
   bodyLimit: number
+  /** How long (milliseconds) and how many responses of the Responses API are kept; absent = none. */
+  responses?: { age: number; count: number }
   /** Whether each request is told to those who watch requests. */
   log: boolean
 }

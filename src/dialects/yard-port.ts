@@ -4,6 +4,7 @@ import type { LoadForecast } from '../pool/forecast.ts'
 import type { ModelFacts, ModelPurpose } from '../models/model-facts.ts'
 import type { ModelRecipe } from '../models/model-recipe.ts'
 import type { ModelDefaults } from '../models/model-spec.ts'
+import type { ResponseRecords } from '../runs/response-records.ts'
 import type { Run, RunRequest } from '../runs/run.ts'
 import type { Task } from '../tasks/task.ts'
 
@@ -119,6 +120,8 @@ export interface YardPort {
   removeContexts?(request: ContextsRequest): number
   /** What loading the model would do now, without loading it; absent in ports that cannot say. */
   plan?(model: string): Promise<LoadForecast>
+  /** Responses that are kept; absent where they are not, which is the default: they hold users' text. */
+  readonly responses?: ResponseRecords | undefined
   /** Managing models; absent in ports that cannot. */
   readonly collection?: ModelCollection
 }

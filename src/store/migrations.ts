@@ -67,6 +67,18 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_id ON runs (id);
   CREATE INDEX runs_by_request ON runs (request) WHERE request IS NOT NULL;
   `,
+  `
+  CREATE TABLE responses (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    previous TEXT,
+    model TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    items TEXT NOT NULL,
+    response TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX responses_by_age ON responses (created_at);
+  `,
 ]
 
 export function storeVersion(database: Database): number {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
 import { mkdir, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ModelyardError } from '../base/errors.ts'
@@ -55,7 +55,14 @@ async function openFile(path: string, options: OpenDatabaseOptions): Promise<Dat
 
 function openPrepared(path: string, open: OpenDatabase): Database {
   checkVersion(path, open)
+  keepPrivate(path)
   return prepared(open(path), path)
+}
+
+/** For its owner alone: it may hold what users wrote. SQLite gives the files beside it the same mode. */
+function keepPrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600))
+  for (const suffix of ['', '-wal', '-shm']) if (existsSync(path + suffix)) chmodSync(path + suffix, 0o600)
 }
 
 /** Looks without a single write first: the settings below would already change a newer file's header (M22). */
@@ -85,6 +92,8 @@ function prepared(database: Database, path: string): Database {
     // With WAL this survives every crash of the process; a power cut may cost the last moments, never the file.
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
+    // What is deleted is gone from the file as well.
+    database.exec('PRAGMA secure_delete = ON')
     migrate(database, path)
     // Waiting blocks the event loop. While serving, a busy file is tried again later instead.
     database.exec(`PRAGMA busy_timeout = ${PATIENCE_WHILE_SERVING}`)

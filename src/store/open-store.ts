@@ -7,6 +7,7 @@ import { MeasurementTable } from './measurement-table.ts'
 import { ModelRecordTable } from './model-record-table.ts'
 import { openDatabase } from './open-database.ts'
 import { EVENT_RETENTION, MEMORY_RETENTION, RUN_RETENTION, type Retention } from './retention.ts'
+import { ResponseTable } from './response-table.ts'
 import { RunTable } from './run-table.ts'
 import { SettingTable } from './setting-table.ts'
 import { loadSqlite } from './sqlite.ts'
@@ -31,6 +32,7 @@ export interface Store {
   readonly measurements: MeasurementTable
   readonly models: ModelRecordTable
   readonly settings: SettingTable
+  readonly responses: ResponseTable
   /** Keeps events of this bus, and what they say of models. @returns a function that ends it */
   follow(bus: EventBus): () => void
   /** Writes what waits, now. */
@@ -51,6 +53,7 @@ export async function openStore(path: string, options: StoreOptions): Promise<St
   const queue = new WriteQueue({ database, clock, onProblem })
   const events = new EventTable(queue, clock, retention.events)
   const models = new ModelRecordTable(queue, clock)
+  const responses = new ResponseTable(queue, clock)
   return {
     durable,
     get writable() {
@@ -61,13 +64,17 @@ export async function openStore(path: string, options: StoreOptions): Promise<St
     measurements: new MeasurementTable(queue, clock),
     models,
     settings: new SettingTable(queue, clock),
+    responses,
     follow: (bus) =>
       bus.subscribe((event) => {
         events.append(event)
         recordModel(models, event)
       }),
     flush: () => queue.flush(),
-    close: () => queue.close(),
+    close: () => {
+      responses.close()
+      queue.close()
+    },
   }
 }
 

@@ -19,8 +19,8 @@ export const MEMORY_RETENTION: Retention = { count: 1000, age: 30 * DAY }
 /** Deletes what is too old or too much. Rows are numbered in order of arrival, so that counting them is one step. */
 export function prune(
   queue: WriteQueue,
-  table: 'runs' | 'events',
-  time: 'started_at' | 'at',
+  table: 'runs' | 'events' | 'responses',
+  time: 'started_at' | 'at' | 'created_at',
   { count, age }: Retention,
   now: number,
 ): void {

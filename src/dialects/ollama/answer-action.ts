@@ -7,7 +7,7 @@ import type { YardPort } from '../yard-port.ts'
 import type { AnswerEnvelope, AnswerShape } from './answer-shape.ts'
 import { WholeAnswer } from './encode-answer.ts'
 import { AnswerLines } from './encode-answer-stream.ts'
-import { fitConversation, requireContext } from './fit-context.ts'
+import { fitConversation, requireContext } from '../fit-context.ts'
 
 /** A decoded request of generate or chat. */
 export interface AnswerRequest {

@@ -10,20 +10,19 @@ import {
   optionalChoice,
   optionalFields,
   optionalNumber,
-  optionalString,
   type Fields,
 } from '../fields.ts'
 import { decodeEffort } from '../openai/decode-chat.ts'
 import { decodeMaxTokens, decodeSampling } from '../openai/decode-sampling.ts'
 import { refuseUnsupported } from '../parameter-table.ts'
-import { decodeInput } from './decode-items.ts'
 import { decodeResponseTools } from './decode-response-tools.ts'
 import { decodeTextFormat } from './decode-text-format.ts'
 import { ResponseAnswer } from './encode-response.ts'
 import { ResponseStream } from './encode-response-stream.ts'
 import { RESPONSE_FEATURE_FIELDS } from './feature-fields.ts'
 import { RESPONSE_PARAMETERS } from './parameters.ts'
-import { Turns } from './turns.ts'
+import { conversationOf, prepareResponse } from './prepare-response.ts'
+import type { ResponseEnvelope } from './response-object.ts'
 
 const LOGPROBS = 'message.output_text.logprobs'
 /** Thoughts are always in the answer, as they are. */
@@ -35,11 +34,13 @@ export function decodeResponse(request: DialectRequest): RunAction {
   const model = decodeModel(body)
   refuseUnsupported(body, RESPONSE_PARAMETERS)
   const stream = decodeStream(body)
-  const envelope = { id: `resp_${request.id}`, created: request.created, model, body }
+  const envelope: ResponseEnvelope = { id: `resp_${request.id}`, created: request.created, model, body }
+  const tasks = [decodeResponseTask(body)]
   return {
     type: 'run',
     model,
-    tasks: [decodeResponseTask(body)],
+    tasks,
+    prepare: prepareResponse(envelope, tasks, request.now),
     options: decodeExtensions(body, request.headers),
     encoder: new (stream ? ResponseStream : ResponseAnswer)(envelope, request.id),
     featureFields: RESPONSE_FEATURE_FIELDS,
@@ -50,7 +51,7 @@ export function decodeResponse(request: DialectRequest): RunAction {
 export function decodeResponseTask(body: Fields): ChatTask {
   const task: ChatTask = {
     kind: 'chat',
-    messages: decodeMessages(body),
+    messages: conversationOf(body),
     sampling: decodeSampling(body),
     stop: [],
   }
@@ -64,14 +65,6 @@ export function decodeResponseTask(body: Fields): ChatTask {
   const topLogprobs = decodeLogprobs(body)
   if (topLogprobs !== undefined) task.topLogprobs = topLogprobs
   return task
-}
-
-function decodeMessages(body: Fields): ChatTask['messages'] {
-  const turns = new Turns()
-  const instructions = optionalString(body, 'instructions')
-  if (instructions !== undefined) turns.say('system', instructions)
-  decodeInput(body['input'], turns)
-  return turns.messages
 }
 
 /** `summary` asks for what the answer holds anyway: the whole thought. */

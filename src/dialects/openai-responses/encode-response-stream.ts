@@ -60,6 +60,7 @@ export class ResponseStream implements RunEncoder {
   end(result: Result, _task: number, info: RunInfo): string {
     const state = endedState(result, this.#items.output)
     this.#items.end(state.status === 'incomplete' ? 'incomplete' : 'completed')
+    this.#envelope.keep?.(responseObject(this.#envelope, state))
     const origin = this.#headersWentEarly ? originJson(info) : ''
     const more = JSON.parse(`{"timings":${timingsJson(result, info)}${origin}}`) as Fields
     this.#tellState(`response.${state.status}`, state, more)

@@ -28,7 +28,9 @@ export class ResponseAnswer implements RunEncoder {
   end(result: Result, _task: number, info: RunInfo): string {
     const state = endedState(result, this.#items.output)
     this.#items.end(state.status === 'incomplete' ? 'incomplete' : 'completed')
-    const json = JSON.stringify(responseObject(this.#envelope, state))
+    const response = responseObject(this.#envelope, state)
+    this.#envelope.keep?.(response)
+    const json = JSON.stringify(response)
     this.#answer = `${json.slice(0, -1)},"timings":${timingsJson(result, info)}}`
     return ''
   }

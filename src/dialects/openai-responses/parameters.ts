@@ -1,6 +1,6 @@
 import { ANSWER, label, named, neutral, TASK, type ParameterTable } from '../parameter-table.ts'
 
-const ITEMS = { instead: 'send the items of the conversation as input: no responses are kept' }
+const ITEMS = { instead: 'go on from a response by previous_response_id, or send the items as input' }
 const CACHED = 'beginnings are reused without being asked'
 
 /** `POST /v1/responses` */
@@ -8,8 +8,7 @@ export const RESPONSE_PARAMETERS: ParameterTable = new Map([
   ...named(['model', 'input', 'instructions', 'max_output_tokens', 'temperature', 'top_p'], TASK),
   ...named(['tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning', 'top_logprobs'], TASK),
   ...named(['stream', 'stream_options', 'include'], ANSWER),
-  ['store', label('boolean', 'nothing is stored, and the answer says so')],
-  ['previous_response_id', neutral('string', [], ITEMS)],
+  ...named(['store', 'previous_response_id', 'truncation'], TASK),
   ...named(['user', 'safety_identifier'], label('string', 'callers are not told apart by it')),
   ...named(['prompt_cache_key', 'prompt_cache_retention'], label('string', CACHED)),
   ['prompt_cache_options', label('object', CACHED)],
@@ -20,8 +19,4 @@ export const RESPONSE_PARAMETERS: ParameterTable = new Map([
   ['moderation', neutral('object', [])],
   ['prompt', neutral('object', [], { instead: 'send the text itself as instructions' })],
   ['service_tier', neutral('string', ['auto', 'default'])],
-  [
-    'truncation',
-    neutral('string', ['disabled'], { instead: 'shorten the input: nothing is cut in silence' }),
-  ],
 ])

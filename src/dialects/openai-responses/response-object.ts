@@ -14,6 +14,10 @@ export interface ResponseEnvelope {
   model: string
   /** The request's own body: the API sends its settings back. */
   body: Fields
+  /** Keeps the finished response; absent = it is not kept. Settled when the yard has been asked. */
+  keep?: ((response: Fields) => void) | undefined
+  /** Messages that `truncation: "auto"` left out. */
+  dropped?: number
 }
 
 /** How far an answer is. */
@@ -38,9 +42,9 @@ export function responseObject(envelope: ResponseEnvelope, state: ResponseState)
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
     model,
     output,
-    // No response is kept, whatever was asked.
-    store: false,
+    store: envelope.keep !== undefined,
     ...settingsOf(envelope.body),
+    ...((envelope.dropped ?? 0) > 0 && { truncated_messages: envelope.dropped }),
     usage: usage === undefined ? null : usageFields(usage),
   }
 }
@@ -59,7 +63,7 @@ function settingsOf(body: Fields): Fields {
     max_tool_calls: null,
     metadata: body['metadata'] ?? {},
     parallel_tool_calls: body['parallel_tool_calls'] ?? true,
-    previous_response_id: null,
+    previous_response_id: body['previous_response_id'] ?? null,
     prompt_cache_key: body['prompt_cache_key'] ?? null,
     reasoning: { effort: reasoning?.['effort'] ?? null, summary: null },
     safety_identifier: body['safety_identifier'] ?? null,
@@ -70,7 +74,7 @@ function settingsOf(body: Fields): Fields {
     tools: body['tools'] ?? [],
     top_logprobs: body['top_logprobs'] ?? 0,
     top_p: body['top_p'] ?? null,
-    truncation: 'disabled',
+    truncation: body['truncation'] ?? 'disabled',
     user: body['user'] ?? null,
   }
 }

@@ -1,5 +1,6 @@
 import type { Dialect } from '../dialect.ts'
 import { decodeResponse } from '../openai-responses/decode-response.ts'
+import { findResponse, removeResponse } from '../openai-responses/stored-responses.ts'
 import { decodeChat } from './decode-chat.ts'
 import { decodeCompletion } from './decode-completion.ts'
 import { decodeEmbedding } from './decode-embedding.ts'
@@ -19,6 +20,8 @@ export const openAiDialect: Dialect = {
     { method: 'GET', path: '/models/*', body: 'none', decode: findModel },
     { method: 'POST', path: '/chat/completions', body: 'json', decode: decodeChat },
     { method: 'POST', path: '/responses', body: 'json', decode: decodeResponse },
+    { method: 'GET', path: '/responses/*', body: 'none', decode: findResponse },
+    { method: 'DELETE', path: '/responses/*', body: 'none', decode: removeResponse },
     { method: 'POST', path: '/completions', body: 'json', decode: decodeCompletion },
     { method: 'POST', path: '/embeddings', body: 'json', decode: decodeEmbedding },
     { method: 'POST', path: '/rerank', body: 'json', decode: decodeRerank },

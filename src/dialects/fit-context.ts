@@ -1,9 +1,9 @@
-import { ModelyardError } from '../../base/errors.ts'
-import type { ChatTask } from '../../tasks/chat-task.ts'
-import type { Message } from '../../tasks/message.ts'
-import type { Task } from '../../tasks/task.ts'
-import { invalidField } from '../fields.ts'
-import type { YardPort } from '../yard-port.ts'
+import { ModelyardError } from '../base/errors.ts'
+import type { ChatTask } from '../tasks/chat-task.ts'
+import type { Message } from '../tasks/message.ts'
+import type { Task } from '../tasks/task.ts'
+import { invalidField } from './fields.ts'
+import type { YardPort } from './yard-port.ts'
 
 /** Who is asked, for which model. */
 export interface ContextQuestion {

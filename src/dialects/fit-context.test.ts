@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ScriptedPort } from '../../../test/http/scripted-port.ts'
-import { ModelyardError } from '../../base/errors.ts'
-import type { ChatTask } from '../../tasks/chat-task.ts'
-import { contentText, type Message } from '../../tasks/message.ts'
-import type { Task } from '../../tasks/task.ts'
+import { ScriptedPort } from '../../test/http/scripted-port.ts'
+import { ModelyardError } from '../base/errors.ts'
+import type { ChatTask } from '../tasks/chat-task.ts'
+import { contentText, type Message } from '../tasks/message.ts'
+import type { Task } from '../tasks/task.ts'
 import { fitConversation, fitInputs, requireContext, type ContextQuestion } from './fit-context.ts'
 
 const NEVER = new AbortController().signal
