@@ -188,6 +188,7 @@ describe('exit codes and errors in words and as JSON', () => {
     expect(checks.map(({ name }) => name)).toEqual([
       'node',
       'engine',
+      'llama-server',
       'processor',
       'memory',
       'pressure',
