@@ -132,7 +132,7 @@ export class YardCollection implements ModelCollection {
 
   #listing(spec: ModelSpec, name?: string): ModelListing {
     const listing = modelListing(spec, this.#parts)
-    return name === undefined ? listing : { ...listing, id: name, aliases: [] }
+    return name === undefined ? listing : { ...listing, id: name, name, aliases: [] }
   }
 
   async #describe(spec: ModelSpec): Promise<ModelDescription> {
@@ -189,6 +189,7 @@ function withRecipe(base: ModelDescription, name: string, recipe: ModelRecipe): 
   return {
     ...base,
     id: name,
+    name,
     aliases: [],
     digest: hashOf(base.digest + JSON.stringify(recipe)),
     defaults: { ...base.defaults, ...recipe.defaults },

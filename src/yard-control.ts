@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ModelyardError } from './base/errors.ts'
 import type { RunQuery, RunRecord } from './runs/run-log.ts'
 import type { ControlPort, Explanation } from './server/control-port.ts'
-import { explainModel, explainRun } from './yard-explanations.ts'
+import { explainLiveRun, explainModel, explainRun } from './yard-explanations.ts'
 import type { YardParts } from './yard-parts.ts'
 import { yardHealth } from './yard-health.ts'
 import { YardMetrics } from './yard-metrics.ts'
@@ -61,11 +61,13 @@ export class YardControl implements ControlPort {
   async why(name: string): Promise<Explanation> {
     const run = this.run(name)
     if (run !== undefined) return explainRun(run, this.#parts)
+    const live = this.#parts.live.find(name)
+    if (live !== undefined) return explainLiveRun(live, this.#parts)
     try {
       return explainModel(this.#parts.registry.resolve(name), this.#parts)
     } catch (error) {
       if (!/^(run|req)_/.test(name)) throw error
-      const message = `There is no run or request "${name}". A run is told of when it has ended; \`modelyard ps\` shows what waits and why.`
+      const message = `There is no run or request "${name}"; the log keeps 30 days. \`modelyard ps\` shows what is under way.`
       throw new ModelyardError('not_found', message, { cause: error })
     }
   }

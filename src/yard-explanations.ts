@@ -1,5 +1,6 @@
 import { formatDuration } from './base/durations.ts'
 import type { ModelSpec } from './models/model-spec.ts'
+import { activityOf, type LiveRun } from './runs/live-runs.ts'
 import type { RunRecord } from './runs/run-log.ts'
 import type { Explanation } from './server/control-port.ts'
 import type { StoredEvent } from './store/event-table.ts'
@@ -13,24 +14,70 @@ type Sources = Pick<YardParts, 'store' | 'pool' | 'clock'>
 
 /** Why a run went as it did (R19): what it waited for, why it got its place, who had to go for it, and the numbers of a refusal. */
 export function explainRun(run: RunRecord, { store }: Sources): Explanation {
-  const events = store.events
-    .recent(LOOKED_AT)
-    .filter(({ at }) => at >= run.startedAt - 1 && at <= run.startedAt + run.totalMs + 1)
-    .filter((event) => concerns(event, run.model) || isEviction(event))
-    .toReversed()
+  const { id, model, startedAt, totalMs } = run
+  const events = eventsAround(store, model, startedAt, startedAt + totalMs)
   const waits = run.queueMs >= 1 ? [waitSentence(run)] : []
-  const evicted = events
-    .filter(isEviction)
-    .map(({ data }) => `${data.instance} had to go meanwhile: ${data.reason}.`)
-  const loads = events.filter(isLoad).map(({ data }) => `${data.instance} was loaded: ${data.reason}.`)
   return {
     subject: 'run',
-    id: run.id,
-    model: run.model,
-    reasons: [endSentence(run), ...waits, ...placeSentence(run), ...loads, ...evicted],
+    id,
+    model,
+    reasons: [endSentence(run), ...waits, ...placeSentence(run), ...happenings(events)],
     run,
     events: events.slice(-SHOWN).map(toldEvent),
   }
+}
+
+/** The same of a run that has not ended: what it waits for at this moment, or where it runs and why there. */
+export function explainLiveRun(live: LiveRun, { store, pool, clock }: Sources): Explanation {
+  const { info, startedAt } = live
+  const events = eventsAround(store, info.model, startedAt, clock.wallTime())
+  const wait = info.ticket === undefined ? undefined : pool.waitOf(info.ticket)
+  const since = formatDuration(Math.max(0, clock.wallTime() - startedAt))
+  return {
+    subject: 'run',
+    id: info.id,
+    model: info.model,
+    state: activityOf(live).state,
+    reasons: [...liveSentences(info, since, wait), ...happenings(events)],
+    events: events.slice(-SHOWN).map(toldEvent),
+  }
+}
+
+function liveSentences(
+  { instance, ticket, placement, queueMs, loadMs, promptTokens, cachedTokens }: LiveRun['info'],
+  since: string,
+  wait: { place: number; reason: string } | undefined,
+): string[] {
+  if (instance === undefined) {
+    if (ticket === undefined)
+      return [`It was begun ${since} ago; the files of its model are fetched or looked at.`]
+    if (wait === undefined) return [`It was begun ${since} ago and is about to be given its place.`]
+    return [`It has waited ${since} and is number ${wait.place} for its model: ${wait.reason}.`]
+  }
+  return [
+    `It was begun ${since} ago and has not ended.`,
+    ...(queueMs >= 1 ? [waitSentence({ queueMs, loadMs })] : []),
+    ...placeSentence({ instance, placement: placement ?? null }),
+    ...(promptTokens > 0
+      ? [`Of ${promptTokens} tokens of its prompt ${cachedTokens} were there already.`]
+      : []),
+  ]
+}
+
+/** What happened to the model in that time, and who went meanwhile; oldest first. */
+function eventsAround(store: Sources['store'], model: string, from: number, to: number): StoredEvent[] {
+  return store.events
+    .recent(LOOKED_AT)
+    .filter(({ at }) => at >= from - 1 && at <= to + 1)
+    .filter((event) => concerns(event, model) || isEviction(event))
+    .toReversed()
+}
+
+function happenings(events: readonly StoredEvent[]): string[] {
+  return [
+    ...events.filter(isLoad).map(({ data }) => `${data.instance} was loaded: ${data.reason}.`),
+    ...events.filter(isEviction).map(({ data }) => `${data.instance} had to go meanwhile: ${data.reason}.`),
+  ]
 }
 
 /** Why a model is in the state it is in, and what happened to it last. */
@@ -68,12 +115,12 @@ function endSentence({ outcome, error, totalMs }: RunRecord): string {
   return `It ended with ${outcome} after ${formatDuration(totalMs)}.`
 }
 
-function waitSentence({ queueMs, loadMs }: RunRecord): string {
+function waitSentence({ queueMs, loadMs }: Pick<RunRecord, 'queueMs' | 'loadMs'>): string {
   const loading = loadMs >= 1 ? `, ${formatDuration(loadMs)} of it for a load` : ''
   return `It waited ${formatDuration(queueMs)} for a place${loading}.`
 }
 
-function placeSentence({ instance, placement }: RunRecord): string[] {
+function placeSentence({ instance, placement }: Pick<RunRecord, 'instance' | 'placement'>): string[] {
   if (instance === null) return ['It never had a place.']
   return [placement === null ? `It ran on ${instance}.` : `It ran on ${instance}: ${placement}.`]
 }

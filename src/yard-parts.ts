@@ -27,6 +27,7 @@ import type { PoolLimits } from './pool/limits.ts'
 import { Pool } from './pool/pool.ts'
 import { TraceRecorder } from './pool/trace-recorder.ts'
 import { CrashRecord } from './runs/crash-record.ts'
+import { LiveRuns } from './runs/live-runs.ts'
 import { ModelPreparer } from './runs/model-preparer.ts'
 import type { RunSurroundings } from './runs/run-task.ts'
 import { openStore, type Store } from './store/open-store.ts'
@@ -133,6 +134,7 @@ async function wire(
   // What was kept goes where nothing is to be kept any longer.
   store.responses.keep(configuration.server.responses)
   let parts: YardParts | undefined
+  const live = new LiveRuns()
   const artifacts = new ArtifactStore({
     folder: directories.models,
     clock,
@@ -171,6 +173,7 @@ async function wire(
     bus,
     load: (plan, loadOptions) => engines.load(plan, loadOptions),
     measurements: store.measurements,
+    history: store.history,
     ...(trace !== undefined && { recorder: new TraceRecorder(trace.write) }),
     contexts,
   })
@@ -198,6 +201,7 @@ async function wire(
     registry,
     inspector,
     preparer,
+    live,
     host,
     home: opened.claim,
     homeDirectory: opened.temporary === undefined ? directories.home : null,
@@ -207,6 +211,7 @@ async function wire(
       bus,
       log: store.runs,
       crashes: new CrashRecord(clock),
+      live,
       prepare: (model, signal) => preparer.prepare(model, signal),
       acquire: (request) => pool.acquire(request),
       slowReader: {

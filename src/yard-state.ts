@@ -4,7 +4,9 @@ import type { ModelRegistry } from './models/registry.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import type { ModelPoolStatus, PoolStatus } from './pool/pool-status.ts'
 import type { Pool } from './pool/pool.ts'
+import type { ActivityStatus, LiveRuns } from './runs/live-runs.ts'
 import type { ModelPreparer } from './runs/model-preparer.ts'
+import type { ModelRecord } from './store/model-record-table.ts'
 import { VERSION } from './version.ts'
 
 /** What `/api/yard/state` prints, and `ps`, `list` and `plan` parts of it. Plain JSON; never a word of a user's text (F10). */
@@ -18,7 +20,9 @@ export interface YardState extends Omit<PoolStatus, 'models'> {
   startedAt: number
   /** Where history goes; not the disk when that takes nothing. */
   store: 'ok' | 'not writable' | 'in memory only'
-  models: (ModelListing & Partial<Omit<ModelPoolStatus, 'state'>>)[]
+  /** Runs that have not ended, in the order in which they were begun. */
+  activity: ActivityStatus[]
+  models: (ModelListing & Partial<Omit<ModelPoolStatus, 'state'>> & { record: ModelRecord | null })[]
 }
 
 /** What listings and states are made of. */
@@ -26,11 +30,17 @@ export interface StateSources {
   registry: ModelRegistry
   preparer: ModelPreparer
   pool: Pool
+  live: LiveRuns
   clock: Clock
   /** Milliseconds since 1970. */
   startedAt: number
   homeDirectory: string | null
-  store: { readonly durable: boolean; readonly writable: boolean }
+  store: { readonly durable: boolean; readonly writable: boolean; readonly models: ModelRecords }
+}
+
+/** What is remembered of models over restarts (M15). */
+export interface ModelRecords {
+  read(model: string): ModelRecord | undefined
 }
 
 /** A model as dialects and `list` show it: configuration, what is known of its file, and its state in the pool. */
@@ -43,6 +53,8 @@ export function modelListing(
   return {
     id: spec.id,
     aliases: spec.aliases,
+    name: spec.name ?? spec.id,
+    favourite: spec.favourite ?? false,
     created: Math.floor(sources.startedAt / 1000),
     state: pool.models[spec.id]?.state ?? 'unloaded',
     contextLength: known?.plan.contextSize ?? spec.context ?? null,
@@ -61,14 +73,20 @@ export function yardState(sources: StateSources, url: string | null): YardState 
     startedAt: sources.startedAt,
     ...pool,
     store: storeState(sources.store),
-    models: sources.registry
-      .list()
-      .map((spec) => ({ ...modelListing(spec, sources, pool), ...pool.models[spec.id] })),
+    activity: sources.live.list(),
+    models: sources.registry.list().map((spec) => ({
+      ...modelListing(spec, sources, pool),
+      ...pool.models[spec.id],
+      record: sources.store.models.read(spec.id) ?? null,
+    })),
   }
 }
 
 /** BR-25: a disk that takes nothing is no reason not to serve; it is said everywhere. */
-export function storeState({ durable, writable }: StateSources['store']): YardState['store'] {
+export function storeState({
+  durable,
+  writable,
+}: Pick<StateSources['store'], 'durable' | 'writable'>): YardState['store'] {
   if (!durable) return 'in memory only'
   return writable ? 'ok' : 'not writable'
 }

@@ -6,6 +6,7 @@ import { CATALOG } from '../models/catalog.ts'
 import { idOfSource } from '../models/discovery/model-id.ts'
 import { formatSource } from '../models/format-source.ts'
 import { parseSource, type ModelSource } from '../models/source.ts'
+import { isCalled } from '../models/model-spec.ts'
 
 /** Models named on a command line, as far as they must be added to the configuration. */
 export interface CommandModels {
@@ -35,7 +36,7 @@ function addModel(
   workingDirectory: string,
   added: CommandModels,
 ): void {
-  const known = configured.find(({ id, aliases }) => id === name || aliases.includes(name))
+  const known = configured.find((spec) => isCalled(spec, name))
   const source = known === undefined ? sourceOf(name, workingDirectory) : undefined
   const path = source?.kind === 'file' ? source.path : undefined
   const same = known ?? configured.find((spec) => path !== undefined && spec.source === path)

@@ -138,14 +138,16 @@ function addMemory(root: Command, context: CommandContext, perform: Perform): vo
   withJson(withYard(root.command('load')))
     .argument('<MODEL>', 'id or alias')
     .description("bring a model into the running server's memory")
-    .addHelpText('after', examples('load smollm2'))
+    .option('--force', 'beyond the budget, up to the absolute limit')
+    .addHelpText('after', examples('load smollm2', 'load smollm2 --force'))
     .action((model, options) =>
       perform(import('./commands/load.ts').then(({ load }) => load(context, model, options))),
     )
   withJson(withYard(root.command('unload')))
-    .argument('<MODEL>', 'id or alias')
-    .description("take a model out of the running server's memory")
-    .addHelpText('after', examples('unload smollm2'))
+    .argument('<MODEL>', 'id or alias, or one instance (smollm2#1)')
+    .description("take a model out of the running server's memory; its running answers may end first")
+    .option('--force', 'cut its running answers at once')
+    .addHelpText('after', examples('unload smollm2', 'unload smollm2#1 --force'))
     .action((model, options) =>
       perform(import('./commands/load.ts').then(({ unload }) => unload(context, model, options))),
     )

@@ -39,21 +39,25 @@ export class HttpYardClient implements YardClient {
   }
 
   async show(model: string): Promise<ModelListing> {
-    const { id, aliases, created, state, context_length, capabilities, purpose } =
+    const { id, aliases, name, favourite, created, state, context_length, capabilities, purpose } =
       await this.#json<WireModel>(`/v1/models/${encodeURIComponent(model)}`)
-    return { id, aliases, created, state, contextLength: context_length, capabilities, purpose }
+    const facts = { created, state, contextLength: context_length, capabilities, purpose }
+    return { id, aliases, name, favourite, ...facts }
   }
 
   async plan(model: string): Promise<LoadForecast> {
     return await this.#json(`/api/yard/plan/${encodeURIComponent(model)}`)
   }
 
-  async load(model: string, signal: AbortSignal): Promise<void> {
-    await this.#json('/api/yard/load', { body: { model }, signal })
+  async load(
+    model: string,
+    { signal, force = false }: { signal: AbortSignal; force?: boolean },
+  ): Promise<void> {
+    await this.#json('/api/yard/load', { body: { model, force }, signal })
   }
 
-  async unload(model: string): Promise<void> {
-    await this.#json('/api/yard/unload', { body: { model } })
+  async unload(model: string, { force = false }: { force?: boolean } = {}): Promise<void> {
+    await this.#json('/api/yard/unload', { body: { model, force } })
   }
 
   async contexts(): Promise<ContextListing[]> {

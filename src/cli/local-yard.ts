@@ -64,12 +64,12 @@ class LocalYardClient implements YardClient {
     return await this.#yard.plan(this.#id(model))
   }
 
-  async load(model: string, signal: AbortSignal): Promise<void> {
-    await this.#yard.loadModel(this.#id(model), { signal })
+  async load(model: string, options: { signal: AbortSignal; force?: boolean }): Promise<void> {
+    await this.#yard.loadModel(this.#id(model), options)
   }
 
-  async unload(model: string): Promise<void> {
-    await this.#yard.unloadModel(this.#id(model))
+  async unload(model: string, options: { force?: boolean } = {}): Promise<void> {
+    await this.#yard.unloadModel(this.#id(model), options)
   }
 
   async contexts(): Promise<ContextListing[]> {

@@ -71,6 +71,7 @@ export class FakeYard implements YardClient {
       url: null,
       startedAt: 0,
       store: 'ok',
+      activity: [],
       models: [],
       instances: [],
       queue: [],
@@ -88,6 +89,8 @@ export class FakeYard implements YardClient {
       this.models.map((id) => ({
         id,
         aliases: [],
+        name: id,
+        favourite: false,
         created: 0,
         state: 'unloaded',
         contextLength: 1024,

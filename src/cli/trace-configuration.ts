@@ -4,6 +4,7 @@ import type { HostReading } from '../host/memory.ts'
 import { domainsOf } from '../pool/policy/budget.ts'
 import type { SimulatedModel } from '../pool/simulation/simulated-model.ts'
 import type { Trace } from '../pool/simulation/trace.ts'
+import { isCalled } from '../models/model-spec.ts'
 
 /**
  * The same day under another configuration: its limits on the trace's machine, and of its models what changes the policy. What models take
@@ -24,7 +25,7 @@ export function withConfiguration(trace: Trace, configuration: YardConfiguration
 }
 
 function withSettings(model: SimulatedModel, { models }: YardConfiguration): SimulatedModel {
-  const spec = models.find(({ id, aliases }) => id === model.id || aliases.includes(model.id))
+  const spec = models.find((one) => isCalled(one, model.id))
   if (spec === undefined) return model
   const { minInstances, maxInstances, keepAlive, pinned } = spec
   return { ...model, minInstances, maxInstances, keepAlive, pinned }

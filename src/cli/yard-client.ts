@@ -49,8 +49,10 @@ export interface YardClient extends AsyncDisposable {
   /** @throws ModelyardError `model_not_found` */
   show(model: string): Promise<ModelListing>
   plan(model: string): Promise<LoadForecast>
-  load(model: string, signal: AbortSignal): Promise<void>
-  unload(model: string): Promise<void>
+  /** `force` may go beyond the budget, up to the absolute limit. */
+  load(model: string, options: { signal: AbortSignal; force?: boolean }): Promise<void>
+  /** A model, or one of its instances. `force` cuts its running answers at once. */
+  unload(model: string, options?: { force?: boolean }): Promise<void>
   contexts(): Promise<ContextListing[]>
   /** @returns how many went */
   removeContexts(request: ContextsRequest): Promise<number>

@@ -168,6 +168,10 @@ export interface ModelOptions {
   /** Most bytes its contexts may take on disk. Default: as many as all models together. */
   contextBudget?: Size
   aliases?: string | string[]
+  /** What listings call it instead of its id; requests may use either. */
+  name?: string
+  /** Listed before the others. Default false. */
+  favourite?: boolean
   /** False: hidden, as if it were not here. Default true. */
   enabled?: boolean
   /** Used where a request leaves a value out. */

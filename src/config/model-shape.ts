@@ -31,6 +31,8 @@ export interface ModelValues {
   parking?: boolean
   contextBudget?: number
   aliases?: string[]
+  name?: string
+  favourite?: boolean
   enabled?: boolean
   defaults?: ModelDefaults
   system?: string
@@ -90,6 +92,8 @@ export const modelFields: Record<keyof ModelOptions, Shape<unknown>> = {
     'Most its contexts may take on disk; as much as all models together by default.',
   ),
   aliases: described(oneOrMore(text(MODEL_ID)), 'Other names of the model.'),
+  name: described(text(MODEL_ID), 'What listings call it; requests may use it, too.'),
+  favourite: described(flag(), 'Listed before the others.', false),
   enabled: described(flag(), 'False: hidden, as if it were not here.', true),
   defaults: described(object(defaults), 'Used where a request leaves a value out.'),
   system: described(text(), 'System text where a request has none; "" suppresses the template’s own.'),

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { absolutePath } from '../base/scalar-shapes.ts'
-import { report, type ReadContext } from '../base/shape.ts'
+import { report, type DataPath, type ReadContext } from '../base/shape.ts'
 import { LLAMA_LIMITS } from '../engines/llama-cpp/llama-limits.ts'
 import { CATALOG } from '../models/catalog.ts'
 import type { DeviceOptions, ModelSpec } from '../models/model-spec.ts'
@@ -55,6 +55,8 @@ function modelSpec(
     ...(values.parking === false && { parking: false }),
     ...(values.contextBudget !== undefined && { contextBudget: values.contextBudget }),
     aliases: values.aliases ?? [],
+    ...(values.name !== undefined && { name: values.name }),
+    ...(values.favourite === true && { favourite: true }),
     defaults: values.defaults ?? {},
     ...(system !== undefined && { system }),
     engineOptions,
@@ -132,17 +134,18 @@ function isPath(source: string): boolean {
   return source.includes('/') || source.includes('\\') || /\.gguf$/i.test(source)
 }
 
-/** One name, one model: ids and aliases together. */
+/** One name, one model: ids, aliases and names together. A name that its own model has anyway does no harm. */
 function checkNames(specs: readonly ModelSpec[], context: ReadContext): void {
   const owners = new Map(specs.map(({ id }) => [id, id]))
-  for (const { id, aliases } of specs) {
-    for (const [index, alias] of aliases.entries()) {
-      const owner = owners.get(alias)
-      if (owner !== undefined) {
-        const message = `is a name of model "${owner}" already; every name may stand for one model only`
-        report(context, ['models', id, 'aliases', index], message)
-      }
-      owners.set(alias, id)
-    }
+  const claim = (id: string, name: string, path: DataPath): void => {
+    const owner = owners.get(name)
+    owners.set(name, id)
+    if (owner === undefined || (owner === id && path.at(-1) === 'name')) return
+    const message = `is a name of model "${owner}" already; every name may stand for one model only`
+    report(context, path, message)
+  }
+  for (const { id, aliases, name } of specs) {
+    for (const [index, alias] of aliases.entries()) claim(id, alias, ['models', id, 'aliases', index])
+    if (name !== undefined) claim(id, name, ['models', id, 'name'])
   }
 }

@@ -32,6 +32,8 @@ const MODEL_OPTIONS = [
   'pinned',
   'enabled',
   'aliases',
+  'name',
+  'favourite',
   'keepAlive',
   'context',
   'slots',

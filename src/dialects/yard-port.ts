@@ -12,6 +12,10 @@ import type { Task } from '../tasks/task.ts'
 export interface ModelListing {
   id: string
   aliases: string[]
+  /** What people call it; its id when it has no name of its own (M20). */
+  name: string
+  /** Listed before the others. */
+  favourite: boolean
   /** Seconds since 1970 of the model's files (or of the yard's start). */
   created: number
   state: string

@@ -14,7 +14,14 @@ export interface YardEvents {
     retryIn: number
     logTail: string[]
   }
-  'instance-ready': { model: string; instance: string; took: number; measured: number }
+  'instance-ready': {
+    model: string
+    instance: string
+    took: number
+    measured: number
+    /** Milliseconds its first token took. */
+    firstToken: number | null
+  }
   'unload-started': { model: string; instance: string; reason: string }
   'unload-finished': { model: string; instance: string; released: number; took: number }
   'instance-exited': { model: string; instance: string; reason: string; logTail: string[] }

@@ -24,6 +24,10 @@ export interface ModelSpec {
   /** Most bytes its contexts may take on disk. */
   contextBudget?: number
   aliases: string[]
+  /** What listings call it instead of its id; one of its names (M20). */
+  name?: string
+  /** Listed before the others (M20). */
+  favourite?: boolean
   /** False: as if it were not here (M17). */
   enabled?: boolean
   /** Used where a request leaves a value out. */
@@ -53,4 +57,12 @@ export interface ModelDefaults {
   repeatPenalty?: number
   presencePenalty?: number
   frequencyPenalty?: number
+}
+
+/** Whether a model goes by this name. */
+export function isCalled(
+  { id, aliases, name }: Pick<ModelSpec, 'id' | 'aliases' | 'name'>,
+  called: string,
+): boolean {
+  return id === called || name === called || aliases.includes(called)
 }

@@ -4,7 +4,7 @@ import { nearestNames } from '../base/nearest.ts'
 import type { ArtifactStore, EnsureOptions } from './artifact-store.ts'
 import { idsOfFoundModels } from './discovery/model-id.ts'
 import { type FoundModel, scanModelsFolder } from './discovery/scan-models-folder.ts'
-import type { ModelSpec } from './model-spec.ts'
+import { isCalled, type ModelSpec } from './model-spec.ts'
 
 export interface ModelRegistryOptions {
   /** Models of the configuration, in its order. */
@@ -113,9 +113,12 @@ export class ModelRegistry {
     )
   }
 
-  /** Configured models first, in their order; without those that are switched off (M17). */
+  /** Favourites first (M20), then configured models, in their order; without those that are switched off (M17). */
   list(): ModelSpec[] {
-    return [...this.#configured.values(), ...this.#found.values()].filter(({ enabled }) => enabled !== false)
+    const listed = [...this.#configured.values(), ...this.#found.values()].filter(
+      ({ enabled }) => enabled !== false,
+    )
+    return listed.sort((a, b) => Number(b.favourite ?? false) - Number(a.favourite ?? false))
   }
 
   /** Why a model that was found cannot be used, as far as that shows without reading its file; undefined = nothing is known. */
@@ -170,7 +173,7 @@ export class ModelRegistry {
   }
 
   #byAlias(name: string): ModelSpec | undefined {
-    for (const spec of this.#configured.values()) if (spec.aliases.includes(name)) return spec
+    for (const spec of this.#configured.values()) if (isCalled(spec, name)) return spec
     return undefined
   }
 
@@ -209,7 +212,7 @@ export class ModelRegistry {
 
   #unknown(name: string): ModelyardError {
     const { catalog } = this.#artifacts
-    const known = this.list().flatMap(({ id, aliases }) => [id, ...aliases])
+    const known = this.list().flatMap((spec) => [spec.id, ...namesOf(spec)])
     const nearest = nearestNames(name, [...known, ...Object.keys(catalog)])
     const hint = Object.hasOwn(catalog, name)
       ? `It is in the catalog: fetch it with \`modelyard pull ${name}\`.`
@@ -220,6 +223,11 @@ export class ModelRegistry {
       details: { model: name, nearest },
     })
   }
+}
+
+/** What it is called beside its id. */
+function namesOf({ aliases, name }: ModelSpec): string[] {
+  return name === undefined ? aliases : [name, ...aliases]
 }
 
 function disabled(name: string, id: string): ModelyardError {

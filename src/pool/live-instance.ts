@@ -84,9 +84,11 @@ export class LiveInstance {
   /** R12: one real token; then what it holds is read, so that ready means measured. */
   async warmUp(): Promise<void> {
     try {
+      const begun = this.#around.clock.now()
       await this.#loaded?.warmUp(this.#controller.signal)
+      const firstToken = this.#around.clock.now() - begun
       const measured = await this.#read()
-      this.#around.report({ type: 'warm-up-finished', instance: this.id, measured })
+      this.#around.report({ type: 'warm-up-finished', instance: this.id, measured, firstToken })
     } catch (thrown) {
       this.#reportFailure('warm-up-failed', thrown)
     }

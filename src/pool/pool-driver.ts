@@ -3,6 +3,7 @@ import type { LoadedModel, LoadOptions, LoadPlan } from '../engines/engine.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { HostReading, MemoryProbe } from '../host/memory.ts'
 import type { PoolLimits } from './limits.ts'
+import type { LoadHistory } from './load-history.ts'
 import { LiveInstance } from './live-instance.ts'
 import type { ContextShelf } from './context-shelf.ts'
 import type { MeasurementStore } from './measurement-store.ts'
@@ -24,6 +25,8 @@ export interface PoolOptions {
   load: (plan: LoadPlan, options: LoadOptions) => Promise<LoadedModel>
   /** Absent: nothing is remembered from one pool to the next. */
   measurements?: MeasurementStore
+  /** Absent: load times and demand begin with the pool. */
+  history?: LoadHistory
   /** Writes a trace of all that is asked for. */
   recorder?: TraceRecorder
   /** Absent: no context is ever written to disk. */
@@ -98,7 +101,16 @@ export class PoolDriver {
     const { state, commands } = decision
     this.#state = state
     this.#options.recorder?.observe(before, event, decision)
+    if (event.type === 'warm-up-finished') this.#keepLoadTime(event.instance)
     for (const command of commands) this.#perform(command)
+  }
+
+  #keepLoadTime(id: string): void {
+    const instance = this.#state.instances.find((one) => one.id === id)
+    const known = instance === undefined ? undefined : this.#state.models.get(instance.model)
+    const { key } = known?.model.plan ?? {}
+    if (known?.loadTime === undefined || key === undefined || instance?.plan.key !== key) return
+    this.#options.history?.noteLoadTime(key, known.model.id, known.loadTime)
   }
 
   /** Unknown means no: what cannot be read is absent (R5). */
@@ -184,6 +196,7 @@ export class PoolDriver {
     const loaded = this.#live.get(command.instance)?.loaded
     if (!this.desk.grant(command, loaded, this.#preparation(command, loaded))) return
     const { model, instance, slot, lease, queueMs, loadMs, reason } = command
+    this.#keepDemand(model, instance)
     this.#options.bus.emit('lease-granted', { model, instance, slot, lease, queueMs, loadMs, reason })
   }
 
@@ -191,6 +204,11 @@ export class PoolDriver {
     const loaded = this.#live.get(instance)?.loaded
     // Whoever is gone already is known to have written nothing.
     if (loaded !== undefined) void this.#parking?.parkIdle(loaded, instance, order)
+  }
+
+  #keepDemand(model: string, instance: string): void {
+    const granted = this.#state.instances.find(({ id }) => id === instance)
+    if (granted !== undefined) this.#options.history?.noteDemand(model, granted.asked.count)
   }
 
   #preparation(command: CommandOf<'grant-lease'>, loaded: LoadedModel | undefined): Preparation | undefined {

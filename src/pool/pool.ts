@@ -51,8 +51,13 @@ export class Pool implements AsyncDisposable {
 
   /** Makes a model known, or describes it anew. Copies made after another plan serve their runs and go. */
   declare(model: PoolModel): void {
-    const learned = this.#options.measurements?.read(model.plan.key)
-    this.#driver.dispatch({ type: 'model-declared', model, learned })
+    const { measurements, history } = this.#options
+    const learned = measurements?.read(model.plan.key)
+    const loadTime = history?.loadTime(model.plan.key)
+    const demand = history?.demand(model.id)
+    const asked =
+      demand === undefined ? undefined : { count: demand.count, at: this.#driver.now() - demand.age }
+    this.#driver.dispatch({ type: 'model-declared', model, learned, loadTime, asked })
   }
 
   /** What earlier servers parked, and what the disk has room for. Once, before anybody asks for anything. */

@@ -9,6 +9,7 @@ import type { ChatTask } from '../tasks/chat-task.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
 import { CrashRecord } from './crash-record.ts'
+import { LiveRuns } from './live-runs.ts'
 import type { RunRecord } from './run-log.ts'
 import { startRun, type RunSurroundings } from './run-task.ts'
 import { TextStream } from './text-stream.ts'
@@ -94,6 +95,7 @@ class Bench {
       bus,
       log: { append: (row) => this.rows.push(row) },
       crashes: new CrashRecord(this.clock),
+      live: new LiveRuns(),
       prepare: (id) => ({ id, capabilities: CAN }),
       acquire: async (request) => this.#lease(request, scripts.shift() ?? answering),
       slowReader: { capacity: 1000, rule: 'pause' },

@@ -9,6 +9,7 @@ import type { AcquireRequest, Lease } from '../pool/lease.ts'
 import { fingerprintOf, fingerprintWithAnswer, type Fingerprint } from '../tasks/fingerprint.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
 import type { CrashRecord } from './crash-record.ts'
+import type { LiveRuns } from './live-runs.ts'
 import { PartBuffer, type SlowReaderRule, type SourceOutcome } from './part-buffer.ts'
 import type { PreparedModel } from './prepared-model.ts'
 import type { RunLog } from './run-log.ts'
@@ -22,6 +23,7 @@ export interface RunSurroundings {
   bus: EventBus
   log: RunLog
   crashes: CrashRecord
+  live: LiveRuns
   prepare(model: string, signal: AbortSignal): PreparedModel | Promise<PreparedModel>
   acquire(request: AcquireRequest): Promise<Lease>
   slowReader: { capacity: number; rule: SlowReaderRule }
@@ -68,6 +70,12 @@ class RunningTask {
 
   async *parts(): PartStream {
     const release = this.#listen()
+    const end = this.#surroundings.live.begin({
+      info: this.#info,
+      kind: this.#request.task.kind,
+      request: this.#request.request ?? null,
+      startedAt: this.#wallStartedAt,
+    })
     let outcome = 'aborted'
     let result: Result | undefined
     let failure: ModelyardError | undefined
@@ -84,6 +92,7 @@ class RunningTask {
       throw failure
     } finally {
       release()
+      end()
       this.#account(outcome, result, failure)
     }
   }

@@ -1,3 +1,4 @@
+import type { ActivityStatus } from '../runs/live-runs.ts'
 import type { RunQuery, RunRecord } from '../runs/run-log.ts'
 
 /** One setting as the control API and `modelyard settings` show it (M2). */
@@ -22,7 +23,9 @@ export interface Explanation {
   model: string
   /** One after the other, the most important first. */
   reasons: string[]
-  /** The record of the run; absent for models. */
+  /** How far a run has come that has not ended. */
+  state?: ActivityStatus['state']
+  /** The record of the run; absent for models, and while it has not ended. */
   run?: RunRecord
   /** What happened to it and around it, oldest first. */
   events: { at: number; name: string; text: string }[]

@@ -108,7 +108,7 @@ export const EXPLANATION: JsonSchema = record(
     reasons: list(TEXT),
     events: list(record({ at: NUMBER, name: TEXT, text: TEXT })),
   },
-  { run: RUN },
+  { run: RUN, state: { enum: ['preparing', 'waiting', 'running'] } },
 )
 
 export const FORECAST: JsonSchema = record(
@@ -150,14 +150,40 @@ const TICKET: JsonSchema = record({
   reason: TEXT,
 })
 
+const ACTIVITY: JsonSchema = record({
+  run: TEXT,
+  request: TEXT_OR_NULL,
+  model: TEXT,
+  kind: TEXT,
+  state: { enum: ['preparing', 'waiting', 'running'] },
+  ticket: TEXT_OR_NULL,
+  instance: TEXT_OR_NULL,
+  startedAt: NUMBER,
+})
+
+const MODEL_RECORD: JsonSchema = {
+  ...record({
+    model: TEXT,
+    loads: WHOLE,
+    loadMs: NUMBER_OR_NULL,
+    firstTokenMs: NUMBER_OR_NULL,
+    verified: FLAG,
+    lastError: { anyOf: [{ type: 'null' }, record({ code: TEXT, message: TEXT, at: NUMBER })] },
+  }),
+  type: ['object', 'null'],
+}
+
 const MODEL: JsonSchema = record(
   {
     id: TEXT,
     aliases: list(TEXT),
+    name: TEXT,
+    favourite: FLAG,
     created: NUMBER,
     state: TEXT,
     contextLength: NUMBER_OR_NULL,
     purpose: TEXT,
+    record: MODEL_RECORD,
   },
   { pinned: PINNED, loads: WHOLE, evictions: WHOLE, lastError: { type: 'object' } },
 )
@@ -174,6 +200,7 @@ export const STATE: JsonSchema = record({
   url: TEXT_OR_NULL,
   startedAt: NUMBER,
   store: TEXT,
+  activity: list(ACTIVITY),
   models: list(MODEL),
   instances: list(INSTANCE),
   queue: list(TICKET),

@@ -79,6 +79,20 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX responses_by_age ON responses (created_at);
   `,
+  `
+  CREATE TABLE load_times (
+    plan_key TEXT PRIMARY KEY,
+    model TEXT NOT NULL,
+    milliseconds REAL NOT NULL,
+    updated_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE demand (
+    model TEXT PRIMARY KEY,
+    count REAL NOT NULL,
+    counted_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 export function storeVersion(database: Database): number {

@@ -127,8 +127,50 @@ describe('measurements', () => {
   })
 })
 
+describe('the history of loads (R7)', () => {
+  it('gives load times and demand back over a restart, the demand with its age', async () => {
+    const first = await open()
+    expect([first.history.loadTime('plan'), first.history.demand('m')]).toEqual([undefined, undefined])
+    first.history.noteLoadTime('plan', 'm', 1234.5)
+    first.history.noteDemand('m', 3)
+    clock.advance(2000)
+    first.history.noteDemand('m', 3.9)
+    expect(first.history.demand('m')).toEqual({ count: 3.9, age: 0 })
+    first.close()
+    clock.advance(60_000)
+    const second = await open()
+    expect(second.history.loadTime('plan')).toBe(1234.5)
+    expect(second.history.demand('m')).toEqual({ count: 3.9, age: 60_000 })
+  })
+
+  it('keeps the last of many counts, and forgets what is of yesterday', async () => {
+    const first = await open()
+    for (let count = 1; count <= 100; count++) first.history.noteDemand('busy', count)
+    first.history.noteLoadTime('plan', 'busy', 1)
+    expect(first.history.demand('busy')?.count).toBe(100)
+    first.close()
+    const second = await open()
+    expect(second.history.demand('busy')?.count).toBe(100)
+    second.close()
+    clock.advance(2 * DAY)
+    const third = await open()
+    third.close()
+    const fourth = await open()
+    expect(fourth.history.demand('busy')).toBeUndefined()
+    expect(fourth.history.loadTime('plan')).toBe(1)
+  })
+
+  it('a clock that was set back makes nothing asked for in the future', async () => {
+    const store = await open()
+    store.history.noteDemand('m', 1)
+    store.close()
+    clock = new ManualClock(99 * DAY)
+    expect((await open()).history.demand('m')).toEqual({ count: 1, age: 0 })
+  })
+})
+
 describe('records of models and events', () => {
-  it('learns from the events of the yard (M15)', async () => {
+  it('learns from the events of the yard, the time of the first token included (M15, M11)', async () => {
     const store = await open()
     const bus = new EventBus(() => clock.wallTime())
     const stop = store.follow(bus)
@@ -144,14 +186,16 @@ describe('records of models and events', () => {
     expect(store.models.read('m')?.verified).toBe(false)
     bus.emit('run-finished', { run: 'r', model: 'm', outcome: 'stop', ...usage })
     bus.emit('load-progressed', { model: 'm', instance: 'm#2', fraction: 0.5 })
-    store.models.firstToken('m', 42)
+    const ready = { model: 'm', instance: 'm#2', took: 1276, measured: 5 }
+    bus.emit('instance-ready', { ...ready, firstToken: 42 })
+    bus.emit('instance-ready', { ...ready, firstToken: null })
     stop()
     bus.emit('load-finished', { model: 'm', instance: 'm#3', took: 1 })
     store.close()
     const again = await open()
     const record = { model: 'm', loads: 1, loadMs: 1234, firstTokenMs: 42, verified: true, lastError: null }
     expect(again.models.all()).toEqual([record])
-    expect(again.events.recent(10)).toEqual([
+    expect(again.events.recent(10).filter(({ name }) => name !== 'instance-ready')).toEqual([
       { name: 'load-finished', at: 100 * DAY, data: { model: 'm', instance: 'm#2', took: 1234 } },
       { name: 'load-failed', at: 100 * DAY, data: { model: 'm', instance: 'm#1', ...failed } },
     ])

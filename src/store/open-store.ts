@@ -3,6 +3,7 @@ import type { ModelyardError } from '../base/errors.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { YardEvent } from '../events/event-map.ts'
 import { EventTable } from './event-table.ts'
+import { LoadHistoryTable } from './load-history-table.ts'
 import { MeasurementTable } from './measurement-table.ts'
 import { ModelRecordTable } from './model-record-table.ts'
 import { openDatabase } from './open-database.ts'
@@ -31,6 +32,7 @@ export interface Store {
   readonly events: EventTable
   readonly measurements: MeasurementTable
   readonly models: ModelRecordTable
+  readonly history: LoadHistoryTable
   readonly settings: SettingTable
   readonly responses: ResponseTable
   /** Keeps events of this bus, and what they say of models. @returns a function that ends it */
@@ -63,6 +65,7 @@ export async function openStore(path: string, options: StoreOptions): Promise<St
     events,
     measurements: new MeasurementTable(queue, clock),
     models,
+    history: new LoadHistoryTable(queue, clock),
     settings: new SettingTable(queue, clock),
     responses,
     follow: (bus) =>
@@ -80,6 +83,8 @@ export async function openStore(path: string, options: StoreOptions): Promise<St
 
 function recordModel(models: ModelRecordTable, event: YardEvent): void {
   if (event.name === 'load-finished') models.loaded(event.data.model, event.data.took)
+  if (event.name === 'instance-ready' && event.data.firstToken !== null)
+    models.firstToken(event.data.model, event.data.firstToken)
   if (event.name === 'load-failed') models.failed(event.data.model, event.data)
   if (event.name === 'run-finished' && SUCCESSES.has(event.data.outcome)) models.answered(event.data.model)
 }

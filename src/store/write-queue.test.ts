@@ -50,6 +50,22 @@ const rows = (): unknown[] =>
     .map((row) => row['n'])
 
 describe('WriteQueue', () => {
+  it('of what waits about one thing only the last is written, and what comes after that is written, too', () => {
+    const writes = queue()
+    for (const n of [1, 2, 3]) writes.add({ sql: INSERT, values: [n], about: 'a' })
+    writes.add({ sql: INSERT, values: [9], about: 'b' })
+    clock.advance(200)
+    expect(rows()).toEqual([3, 9])
+    writes.add({ sql: INSERT, values: [4], about: 'a' })
+    clock.advance(200)
+    expect(rows()).toEqual([3, 9, 4])
+    trouble = FULL
+    for (let n = 0; n < 20_000; n++) writes.add({ sql: INSERT, values: [n], about: 'a' })
+    trouble = undefined
+    clock.advance(30_000)
+    expect(rows()).toEqual([3, 9, 4, 19_999])
+  })
+
   it('does what came within a moment in one transaction', () => {
     const writes = queue()
     for (const n of [1, 2, 3]) writes.add({ sql: INSERT, values: [n], row: n })

@@ -14,6 +14,8 @@ export interface PendingWrite {
   values: SqlValue[]
   /** What it adds to the history, for readers who come before it is on disk. Absent for everything else. */
   row?: unknown
+  /** What it says of; of those that wait under one name only the last is written. */
+  about?: string
 }
 
 export interface WriteQueueOptions {
@@ -43,6 +45,7 @@ export class WriteQueue {
   readonly #options: WriteQueueOptions
   readonly #statements = new Map<string, Statement>()
   #pending: PendingWrite[] = []
+  readonly #waiting = new Map<string, PendingWrite>()
   #timer: Timer | undefined
   #troubled = false
   #closed = false
@@ -52,10 +55,18 @@ export class WriteQueue {
   }
 
   add(write: PendingWrite): void {
-    if (this.#closed) return
+    if (this.#closed || this.#updates(write)) return
     this.#pending.push(write)
+    if (write.about !== undefined) this.#waiting.set(write.about, write)
     if (this.#pending.length > MOST_PENDING) this.#pending = withoutOldestHistory(this.#pending)
     this.#schedule(BATCH_DELAY)
+  }
+
+  #updates({ about, values }: PendingWrite): boolean {
+    const waiting = about === undefined ? undefined : this.#waiting.get(about)
+    if (waiting === undefined || !this.#pending.includes(waiting)) return false
+    waiting.values = values
+    return true
   }
 
   /** Whether the disk did not take the last thing it was given. */
@@ -118,6 +129,7 @@ export class WriteQueue {
       this.#writeOneByOne(batch)
     }
     this.#pending = this.#pending.slice(batch.length)
+    for (const { about } of batch) if (about !== undefined) this.#waiting.delete(about)
     this.#troubled = false
     return true
   }

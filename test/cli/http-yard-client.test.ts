@@ -113,7 +113,7 @@ describe('the client of a running server', () => {
     const answer = listenTo(client.ask(question(controller.signal)), { text: () => controller.abort() })
     await expect(answer).rejects.toMatchObject({ text: 'half', cause: { code: 'aborted' } })
     const loading = new AbortController()
-    const load = client.load('tiny', loading.signal)
+    const load = client.load('tiny', { signal: loading.signal })
     loading.abort()
     await expect(load).rejects.toMatchObject({ code: 'aborted' })
     await expect.poll(() => connections).toBe(0)

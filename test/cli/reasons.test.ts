@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SCRIPTED_MODELS } from './scripted-models.ts'
 import { TestHome } from './program.ts'
+import type { YardState } from '../../src/yard-state.ts'
+import { until } from '../yard/harness.ts'
 
 const WORKER = { engine: 'scripted', isolation: 'worker', memory: '300MiB', script: [{ text: ['Hi'] }] }
-const MODELS = { ...SCRIPTED_MODELS, one: WORKER, two: WORKER }
+const ENDLESS = { ...WORKER, script: [{ text: 'tick ', repeat: 100_000, delay: 10 }] }
+const MODELS = { ...SCRIPTED_MODELS, one: WORKER, two: WORKER, endless: ENDLESS }
 
 let home: TestHome
 beforeEach(async () => {
@@ -37,6 +40,33 @@ describe('R19: modelyard why', () => {
     ) as object
     expect(run).toMatchObject({ subject: 'run', run: { request, outcome: 'stop', model: 'two' } })
     expect(out + JSON.stringify(run)).not.toContain('my-secret-text')
+  })
+
+  it('a run that waits: its place and what for; one that runs: where and why there; each by run and by request', async () => {
+    const { url } = await home.serve()
+    const running = chat(url, 'endless')
+    const state = async (): Promise<YardState> =>
+      (await (await fetch(`${url}/api/yard/state`)).json()) as YardState
+    await until(async () => (await state()).activity.some((run) => run.state === 'running'))
+    const waiting = chat(url, 'one')
+    await until(async () => (await state()).activity.some((run) => run.state === 'waiting'))
+    const { activity } = await state()
+    expect(activity).toMatchObject([
+      { model: 'endless', state: 'running', kind: 'chat', instance: 'endless#1' },
+      { model: 'one', state: 'waiting', instance: null, request: expect.stringMatching(/^req_/) as string },
+    ])
+    const [runs, waits] = activity
+    const told = (await home.run(['why', waits?.request ?? ''])).out
+    expect(told).toMatch(/^run_\w+ on one\n {2}- It has waited .* and is number 1 for its model: /)
+    expect(told).toContain('endless#1')
+    const answer = JSON.parse((await home.run(['why', runs?.run ?? '', '--json'])).out) as object
+    expect(answer).toMatchObject({ subject: 'run', id: runs?.run, state: 'running', model: 'endless' })
+    expect(JSON.stringify(answer)).toMatch(/begun .* ago and has not ended.*It ran on endless#1: /)
+    expect(told + JSON.stringify([answer, activity])).not.toContain('my-secret-text')
+    expect((await home.run(['ps'])).out).toContain(waits?.run)
+    expect((await home.run(['unload', 'endless', '--force'])).code).toBe(0)
+    expect([(await running).status, (await waiting).status]).toEqual([503, 200])
+    expect((await state()).activity).toEqual([])
   })
 
   it('a refusal: its numbers; a model: its state and what happened last; nobody: exit code 3', async () => {
@@ -154,5 +184,35 @@ describe('modelyard settings, pin and unpin', () => {
     expect((await home.run(['pin', 'faker', '--soft'])).out).toBe('faker is evicted last.\n')
     expect((await home.run(['settings', 'get', 'models.fake.pinned'])).out).toBe('soft (settings)\n')
     expect((await home.run(['unpin', 'fake'])).out).toBe('fake may be evicted again.\n')
+  })
+})
+
+describe('M5: modelyard load --force', () => {
+  it('goes beyond the budget, up to the absolute limit, and never above', async () => {
+    const models = {
+      small: { ...WORKER, memory: '300MiB' },
+      medium: { ...WORKER, memory: '450MiB' },
+      large: { ...WORKER, memory: '600MiB' },
+    }
+    const forced = await TestHome.create({
+      models,
+      memory: { budget: '400MiB', absolute: '500MiB', headroom: 0 },
+    })
+    try {
+      const { url } = await forced.serve()
+      expect(await forced.run(['load', 'medium'])).toMatchObject({
+        code: 4,
+        err: expect.stringContaining('400 MiB') as string,
+      })
+      expect((await forced.run(['load', 'medium', '--force'])).code).toBe(0)
+      const state = (await (await fetch(`${url}/api/yard/state`)).json()) as YardState
+      expect(state.instances.map(({ model }) => model)).toEqual(['medium'])
+      expect(await forced.run(['load', 'large', '--force'])).toMatchObject({
+        code: 4,
+        err: expect.stringContaining('500 MiB') as string,
+      })
+    } finally {
+      await forced.remove()
+    }
   })
 })

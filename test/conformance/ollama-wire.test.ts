@@ -10,6 +10,8 @@ const TEXT: Part = { type: 'text', text: 'word ' }
 const MODEL: ModelDescription = {
   id: 'model-a',
   aliases: [],
+  name: 'model-a',
+  favourite: false,
   created: 0,
   state: 'unloaded',
   contextLength: 4096,

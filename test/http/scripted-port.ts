@@ -52,6 +52,8 @@ export class ScriptedPort implements YardPort {
     this.models = models.map((model) => ({
       id: 'model-a',
       aliases: ['alias-a'],
+      name: model.id ?? 'model-a',
+      favourite: false,
       created: 1_700_000_000,
       state: 'ready',
       contextLength: 4096,

@@ -171,3 +171,32 @@ describe('P10, P11, F10: what others are told', () => {
     expect(yard.state().models[0]?.lastError).toBeUndefined()
   })
 })
+
+describe('M11, M15: what is remembered of a model over a restart', () => {
+  it('loads, their time, that of the first token, that it has answered, and how often it was asked for of late', async () => {
+    const options = {
+      models: {
+        slow: { ...MODEL, isolation: 'none' as const, memory: '300MiB', loadTime: 300 },
+        other: { ...MODEL, isolation: 'none' as const, memory: '300MiB' },
+      },
+      memory: { budget: '400MiB', headroom: 0 },
+    }
+    const first = await open(options)
+    expect(first.state().models).toMatchObject([{ id: 'slow', record: null }, { id: 'other' }])
+    for (let turn = 0; turn < 3; turn++) expect(await ask(first, 'slow')).toBe('fine')
+    await first.stop()
+    const second = await open(options)
+    const record = second.state().models[0]?.record
+    expect(record).toMatchObject({ loads: 1, verified: true, lastError: null })
+    expect(record?.loadMs).toBeGreaterThanOrEqual(290)
+    expect(record?.firstTokenMs).toBeGreaterThan(0)
+    const reasons: string[] = []
+    second.subscribe((event) => {
+      if (event.name === 'unload-started') reasons.push(event.data.reason)
+    })
+    await second.loadModel('slow')
+    await second.loadModel('other')
+    // Three times in the last life, aged by seconds, and by the operator in this one.
+    expect(reasons).toEqual([expect.stringContaining('asked for 4 times of late') as string])
+  })
+})

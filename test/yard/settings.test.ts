@@ -150,6 +150,41 @@ describe('M20: models changed at run time', () => {
   })
 })
 
+describe('M20: names and favourites', () => {
+  it('a model is renamed and made a favourite while it runs: both names work, nothing is loaded anew', async () => {
+    const yard = await yards.open({ models: TALKERS, memory: { headroom: 0 } })
+    const { url } = await api(yard)
+    await yard.loadModel('b')
+    const changes = { 'models.b.name': 'writer', 'models.b.favourite': true }
+    expect((await send(url, 'PATCH', '/api/yard/settings', changes)).status).toBe(200)
+    for (const model of ['b', 'writer']) {
+      expect(await yard.chat({ model, messages: [user('hi')] }).text()).toBe('Hello')
+    }
+    expect(yard.state().instances).toMatchObject([{ id: 'b#1' }])
+    const listed = (await send(url, 'GET', '/v1/models')).body as { data: object[] }
+    expect(listed.data).toMatchObject([
+      { id: 'b', name: 'writer', favourite: true },
+      { id: 'a', name: 'a', favourite: false },
+    ])
+    await yard.control.settings.change({ 'models.b.name': null, 'models.b.favourite': null })
+    await expect(yard.loadModel('writer')).rejects.toMatchObject({ code: 'model_not_found' })
+    expect(yard.state().models.map(({ id }) => id)).toEqual(['a', 'b'])
+  })
+
+  it('a name that stands for another model is refused, and so is one that no request could write', async () => {
+    const yard = await yards.open({ models: TALKERS, memory: { headroom: 0 } })
+    await expect(yard.control.settings.change({ 'models.b.name': 'a' })).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('a name of model "a" already') as string,
+    })
+    await expect(yard.control.settings.change({ 'models.b.name': '' })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+    await yard.control.settings.change({ 'models.b.name': 'b' })
+    expect(yard.state().models.find(({ id }) => id === 'b')?.name).toBe('b')
+  })
+})
+
 describe('M14: models loaded at the start', () => {
   it('in the background, the largest first, and a failure is a warning', async () => {
     const models = {

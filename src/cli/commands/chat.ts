@@ -50,7 +50,7 @@ async function greet({ out }: CommandContext, yard: YardClient, model: string): 
 
 async function completer(yard: YardClient): Promise<(line: string) => [string[], string]> {
   const listed = await yard.list().catch(() => [])
-  const names = listed.flatMap(({ id, aliases }) => [id, ...aliases])
+  const names = listed.flatMap(({ id, name, aliases }) => [...new Set([id, name, ...aliases])])
   return (line) => completeChatLine(line, names)
 }
 

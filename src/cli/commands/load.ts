@@ -3,18 +3,19 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
 import { noteWaiting } from '../render/waiting.ts'
 import type { YardClient } from '../yard-client.ts'
+import { isCalled } from '../../models/model-spec.ts'
 
-/** `modelyard load MODEL`: brings it into the running server's memory. */
-export async function load(
-  context: CommandContext,
-  model: string,
-  options: YardOptionsOfCommand,
-): CommandResult {
+interface ForceOptions extends YardOptionsOfCommand {
+  force?: boolean
+}
+
+/** `modelyard load MODEL`: brings it into the running server's memory; with `--force` beyond the budget, up to the absolute limit (M5). */
+export async function load(context: CommandContext, model: string, options: ForceOptions): CommandResult {
   await using yard = await serverOnly(context, options, 'load')
   const begun = context.clock.now()
   const note = noteWaiting(context, yard, model)
   try {
-    await yard.load(model, context.signal)
+    await yard.load(model, { signal: context.signal, force: options.force === true })
   } finally {
     await note.stop()
   }
@@ -27,14 +28,10 @@ export async function load(
   )
 }
 
-/** `modelyard unload MODEL`: takes it out of the running server's memory. */
-export async function unload(
-  context: CommandContext,
-  model: string,
-  options: YardOptionsOfCommand,
-): CommandResult {
+/** `modelyard unload MODEL`: takes it, or one of its instances, out of the running server's memory; with `--force` its running answers are cut. */
+export async function unload(context: CommandContext, model: string, options: ForceOptions): CommandResult {
   await using yard = await serverOnly(context, options, 'unload')
-  await yard.unload(model)
+  await yard.unload(model, { force: options.force === true })
   await report(context, yard, model, options, 'is not in memory any more.')
 }
 
@@ -61,6 +58,6 @@ async function report(
   words: string,
 ): Promise<void> {
   if (options.json !== true) return await out.line(`${model} ${words}`)
-  const known = (await yard.list()).find(({ id, aliases }) => id === model || aliases.includes(model))
+  const known = (await yard.list()).find((listed) => isCalled(listed, model))
   await out.json({ model: known?.id ?? model, state: known?.state ?? null })
 }

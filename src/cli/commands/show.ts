@@ -41,6 +41,8 @@ async function fileOf(
 
 function renderModel({
   id,
+  name,
+  favourite,
   aliases,
   state,
   purpose,
@@ -53,6 +55,8 @@ function renderModel({
   const gguf = facts?.gguf
   return renderFields([
     ['model', id],
+    ['name', name === id ? undefined : name],
+    ['favourite', favourite ? 'yes' : undefined],
     ['also called', aliases.length === 0 ? undefined : aliases.join(', ')],
     ['state', state],
     ['for', facts?.purpose ?? purpose],

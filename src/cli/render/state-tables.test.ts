@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { InstanceStatus, PoolStatus } from '../../pool/pool-status.ts'
+import type { YardState } from '../../yard-state.ts'
 import { renderModels, renderStatus } from './state-tables.ts'
 
 const GIB = 2 ** 30
@@ -25,11 +26,14 @@ function instance(over: Partial<InstanceStatus> = {}): InstanceStatus {
   }
 }
 
-function status(over: Partial<PoolStatus> = {}): PoolStatus {
+type Shown = PoolStatus & Pick<YardState, 'activity'>
+
+function status(over: Partial<Shown> = {}): Shown {
   const ram = { budget: 8 * GIB, absolute: 9 * GIB, booked: GIB, loading: 0, resident: GIB, releasing: 0 }
   return {
     instances: [],
     queue: [],
+    activity: [],
     models: {},
     memory: { ram: { ...ram, host: { total: 16 * GIB, available: 4 * GIB, source: 'MemAvailable' } } },
     threads: { limit: 4, active: 1 },
@@ -71,7 +75,10 @@ describe('modelyard ps', () => {
         reason: 'needs 4 GiB, 1 GiB is free',
       },
     ]
-    expect(renderStatus(status({ queue }))).toMatch(/^ +1 +big +4\.2 s +needs 4 GiB, 1 GiB is free$/m)
+    expect(renderStatus(status({ queue }))).toMatch(/^ +1 +big +4\.2 s +– +needs 4 GiB, 1 GiB is free$/m)
+    const run = { run: 'run_7', request: null, model: 'big', kind: 'chat', instance: null, startedAt: 0 }
+    const activity = [{ ...run, state: 'waiting' as const, ticket: 't1' }]
+    expect(renderStatus(status({ queue, activity }))).toMatch(/^ +1 +big +4\.2 s +run_7 +needs 4 GiB/m)
   })
 
   it('shows the budget, what the machine has left, runs and threads', () => {
@@ -85,10 +92,19 @@ describe('modelyard ps', () => {
 
 describe('modelyard list', () => {
   it('shows every model, or how to get one', () => {
-    const model = { created: 0, capabilities: null, purpose: 'embedding' as const }
-    expect(
-      renderModels([{ ...model, id: 'a', aliases: ['x', 'y'], state: 'ready', contextLength: null }]),
-    ).toMatch(/^a +ready +embedding +– +x, y$/m)
+    const model = {
+      id: 'a',
+      name: 'a',
+      favourite: false,
+      aliases: ['x', 'y'],
+      state: 'ready',
+      contextLength: null,
+      created: 0,
+      capabilities: null,
+      purpose: 'embedding' as const,
+    }
+    expect(renderModels([model])).toMatch(/^a +ready +embedding +– +x, y$/m)
+    expect(renderModels([{ ...model, name: 'Writer', favourite: true }])).toMatch(/^★ Writer \(a\) +ready/m)
     expect(renderModels([])).toContain('modelyard pull')
   })
 })

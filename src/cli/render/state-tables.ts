@@ -2,15 +2,17 @@ import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { ModelListing } from '../../dialects/yard-port.ts'
 import type { DomainStatus, InstanceStatus, PoolStatus, TicketStatus } from '../../pool/pool-status.ts'
+import type { ActivityStatus } from '../../runs/live-runs.ts'
+import type { YardState } from '../../yard-state.ts'
 import { renderTable } from './table.ts'
 
 /** `modelyard ps`: what is in memory, what waits, and how much room there is. */
 export function renderStatus(
-  status: Pick<PoolStatus, 'instances' | 'queue' | 'memory' | 'threads' | 'runs'>,
+  status: Pick<YardState, 'instances' | 'queue' | 'activity' | 'memory' | 'threads' | 'runs'>,
 ): string {
   const blocks = [
     status.instances.length === 0 ? 'No model is in memory.' : renderInstances(status.instances),
-    ...(status.queue.length === 0 ? [] : [renderQueue(status.queue)]),
+    ...(status.queue.length === 0 ? [] : [renderQueue(status.queue, status.activity)]),
     renderRoom(status),
   ]
   return blocks.join('\n\n')
@@ -49,17 +51,20 @@ function unloadsIn({ leases, expiresIn }: InstanceStatus): string {
   return leases > 0 ? 'when idle' : `in ${formatDuration(Math.max(0, expiresIn))}`
 }
 
-function renderQueue(queue: readonly TicketStatus[]): string {
+/** With the run that waits, so that `modelyard why` can be asked about it; operators' loads have none. */
+function renderQueue(queue: readonly TicketStatus[], activity: readonly ActivityStatus[]): string {
   const columns = [
     { title: 'WAITING', align: 'right' as const },
     { title: 'MODEL' },
     { title: 'SINCE' },
+    { title: 'RUN' },
     { title: 'WHY' },
   ]
   const rows = queue.map((ticket) => [
     String(ticket.position),
     ticket.model,
     formatDuration(ticket.waitingFor),
+    activity.find((run) => run.ticket === ticket.id)?.run ?? '–',
     ticket.reason,
   ])
   return renderTable(columns, rows)
@@ -94,13 +99,18 @@ export function renderModels(models: readonly ModelListing[]): string {
     { title: 'ALSO CALLED' },
   ]
   const rows = models.map((model) => [
-    model.id,
+    titleOf(model),
     model.state,
     model.purpose,
     model.contextLength === null ? '–' : String(model.contextLength),
     model.aliases.join(', '),
   ])
   return renderTable(columns, rows)
+}
+
+/** `★ Writer (smollm2)`: a favourite that was given a name. */
+function titleOf({ id, name, favourite }: ModelListing): string {
+  return `${favourite ? '★ ' : ''}${name === id ? id : `${name} (${id})`}`
 }
 
 function sum(numbers: readonly (number | undefined)[]): number {

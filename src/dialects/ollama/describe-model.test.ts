@@ -36,6 +36,8 @@ const FACTS: ModelFacts = {
 const MODEL: ModelDescription = {
   id: 'tiny',
   aliases: [],
+  name: 'tiny',
+  favourite: false,
   created: 0,
   state: 'unloaded',
   contextLength: 8192,

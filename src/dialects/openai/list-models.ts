@@ -9,6 +9,8 @@ function modelObject(listing: ModelListing): Record<string, unknown> {
     created: listing.created,
     owned_by: 'modelyard',
     aliases: listing.aliases,
+    name: listing.name,
+    favourite: listing.favourite,
     context_length: listing.contextLength,
     purpose: listing.purpose,
     capabilities: listing.capabilities,

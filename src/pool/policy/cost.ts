@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/durations.ts'
+import { mostBytes, prefillTime, transferTime } from './context-worth.ts'
 import type { Asked, Instance, ModelState } from './state.ts'
 import type { Step } from './step.ts'
 
@@ -10,6 +11,9 @@ const PRIOR = 20
 
 /** Milliseconds below which it makes no difference how long ago that was: people think between their turns. */
 const FRESH = 60_000
+
+/** Milliseconds after which every second conversation that has not gone on is over. With a minute the time for loads is up to 7 % above LRU's. */
+const OVER = 20_000
 
 /** Milliseconds below which loads are taken for equally short: there a busy moment makes more of a difference than the model. */
 const NOTICEABLE = 4000
@@ -35,7 +39,27 @@ export function reloadTime({ plan }: Instance, model: ModelState | undefined): n
 }
 
 /**
- * R7: what losing this instance is expected to cost: the time to have it back, times how soon it will be asked for again, as far as the
+ * Milliseconds that the contexts of its slots would cost when their conversations go on after it went: reading those that are worth being
+ * parked, computing the others again. The longer a conversation has not gone on, the less it counts: most end some time.
+ */
+export function lostContextTime(step: Step, instance: Instance, model: ModelState | undefined): number {
+  if (model?.contexts.prefillPerToken === undefined) return 0
+  let sum = 0
+  for (const { tokens, usedAt } of instance.slots) {
+    if (tokens > 0)
+      sum += contextTime(step, instance, model, tokens) * 0.5 ** (Math.max(0, step.at - usedAt) / OVER)
+  }
+  return sum
+}
+
+function contextTime({ state, rules }: Step, instance: Instance, model: ModelState, tokens: number): number {
+  const again = prefillTime(model, tokens)
+  if (!rules.isWorthParking(state, model, instance, tokens)) return again
+  return Math.min(again, transferTime(mostBytes(model, instance.plan, tokens)))
+}
+
+/**
+ * R7: what losing this instance is expected to cost: the time to have it and its contexts back, times how soon it will be asked for again, as far as the
  * past can tell: by how often that was of late, and by how long ago it was the last time. Of those that cost the same to have back and
  * were asked for as often it is the least recently used.
  */
@@ -43,7 +67,8 @@ export function costOf(step: Step, instance: Instance): number {
   const model = step.state.models.get(instance.model)
   const asked = step.rules.askedLately(instance.asked, step.at)
   const idle = Math.max(0, step.at - instance.usedAt)
-  return (Math.max(NOTICEABLE, reloadTime(instance, model)) * (PRIOR + asked)) / (idle + FRESH)
+  const back = reloadTime(instance, model) + lostContextTime(step, instance, model)
+  return (Math.max(NOTICEABLE, back) * (PRIOR + asked)) / (idle + FRESH)
 }
 
 /** R19: why this one goes rather than another. */
@@ -52,5 +77,7 @@ export function costSentence(step: Step, instance: Instance): string {
   const lately = Math.round(step.rules.askedLately(instance.asked, step.at))
   const times = lately === 1 ? 'once' : `${lately} times`
   const reload = formatDuration(reloadTime(instance, model))
-  return `the cheapest to lose that is enough: ${reload} to have it back, asked for ${times} of late`
+  const lost = lostContextTime(step, instance, model)
+  const contexts = lost < 1 ? '' : ` and ${formatDuration(lost)} for its contexts`
+  return `the cheapest to lose that is enough: ${reload} to have it back${contexts}, asked for ${times} of late`
 }

@@ -91,6 +91,7 @@ export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): 
     instance: instance.id,
     took: step.at - instance.startedAt,
     measured: measuredBytes(event.measured),
+    firstToken: event.firstToken ?? null,
   })
 }
 

@@ -12,13 +12,20 @@ import { refuse } from './tickets.ts'
 
 /** A model is new, or described anew. Copies made after another plan serve their runs and go (M20). */
 export function modelDeclared(step: Step, event: EventOf<'model-declared'>): void {
-  const { model, learned } = event
+  const { model, learned, loadTime, asked } = event
   const known = step.state.models.get(model.id)
   const samePlan = known?.model.plan.key === model.plan.key
   const state: ModelState =
     samePlan && known !== undefined
       ? { ...known, model }
-      : { ...freshModel(known), model, learned, ...needsOf(model, learned) }
+      : {
+          ...freshModel(known),
+          model,
+          learned,
+          loadTime,
+          asked: known?.asked ?? asked ?? NEVER_ASKED,
+          ...needsOf(model, learned),
+        }
   const models = new Map(step.state.models).set(model.id, state)
   const minimums = [
     ...step.state.minimums.filter((id) => id !== model.id),
@@ -37,7 +44,7 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
 /** What is told of a model starts anew with another plan, the counts go on. */
 function freshModel(
   known: ModelState | undefined,
-): Omit<ModelState, 'model' | 'learned' | 'promise' | 'needs'> {
+): Omit<ModelState, 'model' | 'learned' | 'loadTime' | 'asked' | 'promise' | 'needs'> {
   return {
     failures: 0,
     failedAfter: 0,
@@ -46,8 +53,6 @@ function freshModel(
     lastError: undefined,
     loads: known?.loads ?? 0,
     evictions: known?.evictions ?? 0,
-    loadTime: undefined,
-    asked: known?.asked ?? NEVER_ASKED,
     contexts: { ...(known?.contexts ?? NO_CONTEXTS), strikes: 0, unfit: undefined },
     shortSince: undefined,
     suspended: false,

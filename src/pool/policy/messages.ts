@@ -5,7 +5,7 @@ import type { HostReading, MeasuredFootprint } from '../../host/memory.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { PoolLimits, Priority } from '../limits.ts'
 import type { PoolModel } from '../pool-model.ts'
-import type { ParkedContext } from './state.ts'
+import type { Asked, ParkedContext } from './state.ts'
 
 /** What a new ticket asks for. */
 export interface TicketRequest {
@@ -53,6 +53,9 @@ export type PoolFact =
       readonly type: 'model-declared'
       readonly model: PoolModel
       readonly learned: MeasuredFootprint | undefined
+      /** What earlier servers learned of this plan's loads and of how often the model is asked for (R7). */
+      readonly loadTime?: number | undefined
+      readonly asked?: Asked | undefined
     }
   | { readonly type: 'model-withdrawn'; readonly model: string }
   | { readonly type: 'ticket-arrived'; readonly ticket: TicketRequest }
@@ -96,6 +99,8 @@ export type PoolFact =
       readonly type: 'warm-up-finished'
       readonly instance: string
       readonly measured: MeasuredFootprint | undefined
+      /** Milliseconds its first token took (M11). */
+      readonly firstToken?: number
     }
   | {
       readonly type: 'warm-up-failed'
