@@ -21,9 +21,24 @@ export async function prepareConfigured(parts: YardParts): Promise<void> {
     ({ prepare, minInstances }) => prepare !== 'on-demand' || minInstances > 0,
   )
   const [blocking, others] = [wanted.filter(isBlocking), wanted.filter((spec) => !isBlocking(spec))]
+  await claimDevices(parts, wanted)
   for (const spec of others) void attempt(parts, spec.id, async () => bringIn(parts, spec))
   void preload(parts, parts.configuration.preload)
   await Promise.all(blocking.map((spec) => bringIn(parts, spec)))
+}
+
+/** P8: whoever demands a GPU has its place in the queue before those that would take one if there is room. */
+async function claimDevices(parts: YardParts, wanted: readonly ModelSpec[]): Promise<void> {
+  const demanding = wanted.filter(demandsGpu)
+  if (demanding.length === wanted.length) return
+  for (const { id } of demanding) {
+    const prepared = await attempt(parts, id, async () => parts.preparer.prepare(id, NEVER))
+    if (prepared !== undefined) parts.pool.load(id).catch(() => undefined)
+  }
+}
+
+function demandsGpu({ device: { gpu } }: ModelSpec): boolean {
+  return gpu !== false && gpu !== 'auto'
 }
 
 function isBlocking({ prepare }: ModelSpec): boolean {

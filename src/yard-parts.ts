@@ -9,6 +9,7 @@ import type { YardDirectories } from './config/directories.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import { ContextFolder } from './contexts/context-folder.ts'
+import type { HostFacts } from './engines/engine.ts'
 import { EventBus } from './events/event-bus.ts'
 import type { YardEvent } from './events/event-map.ts'
 import type { HomeClaim } from './host/home-lock.ts'
@@ -23,7 +24,7 @@ import { ModelInspector } from './models/inspect-model.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import { RecipeBook } from './models/recipe-book.ts'
 import { ModelRegistry } from './models/registry.ts'
-import type { PoolLimits } from './pool/limits.ts'
+import type { PoolStatus } from './pool/pool-status.ts'
 import { Pool } from './pool/pool.ts'
 import { TraceRecorder } from './pool/trace-recorder.ts'
 import { CrashRecord } from './runs/crash-record.ts'
@@ -184,7 +185,7 @@ async function wire(
     artifact: (spec, signal) => fetchArtifact(artifacts, bus, spec, signal),
     inspect: (path) => inspector.inspect(path),
     engines: engines.byName,
-    host: () => ({ ...host(), budget: budgetsOf(pool.limits) }),
+    host: () => ({ ...host(), ...budgetsOf(pool.status().memory) }),
     isResident: (model) => pool.isResident(model),
     declare: (model) => pool.declare(model),
   })
@@ -239,12 +240,16 @@ function openTrace({ recordTrace }: YardOptions, bus: EventBus): TraceFile | und
   return new TraceFile(recordTrace, (message) => bus.emit('warning-raised', { code: 'trace_ended', message }))
 }
 
-function budgetsOf({ memory }: PoolLimits): Partial<Record<MemoryDomain, number>> {
-  const budgets: Partial<Record<MemoryDomain, number>> = {}
-  for (const [domain, limit] of Object.entries(memory)) {
-    if (limit !== undefined) budgets[domain as MemoryDomain] = limit.budget
+/** What there is for models in each domain, and what of that is not promised yet. */
+function budgetsOf(memory: PoolStatus['memory']): Required<Pick<HostFacts, 'budget' | 'free'>> {
+  const budget: HostFacts['budget'] = {}
+  const free: HostFacts['free'] = {}
+  for (const [name, status] of Object.entries(memory)) {
+    if (status === undefined) continue
+    budget[name as MemoryDomain] = status.budget
+    free[name as MemoryDomain] = Math.max(0, status.budget - status.booked)
   }
-  return budgets
+  return { budget, free }
 }
 
 async function fetchArtifact(

@@ -54,6 +54,10 @@ export interface ConfigurationInput {
   drain?: { timeout?: Duration }
   /** Idle time until unload for models that do not say. Default 5 minutes; 0 = at release, −1 = never. */
   keepAlive?: Duration
+  gpu?: {
+    /** One instance for each device, whatever memory there is. Default false. */
+    exclusive?: boolean
+  }
   /** Conversations survive on disk when their slot, their model or the server goes. */
   contexts?: {
     /** True (default): what takes longer to compute again than to write and read. `"always"`: whatever there is. False: nothing. */

@@ -18,6 +18,7 @@ export interface WrittenConfiguration {
     smallModel?: number
   }
   cpu?: { threads?: number; oversubscribe?: boolean }
+  gpu?: { exclusive?: boolean }
   limits?: { concurrency?: number; queue?: number; queuePerModel?: number; runTimeout?: number }
   swap?: { patience?: number; spareWorkers?: number }
   drain?: { timeout?: number }
@@ -158,6 +159,7 @@ export function configurationShape(engines: EngineOptionTable): Shape<WrittenCon
       threads: described(whole(1), 'Threads of all active runs together; the cores by default.'),
       oversubscribe: described(flag(), 'No budget of threads.', false),
     }),
+    gpu: object({ exclusive: described(flag(), 'One instance for each device.', false) }),
     limits,
     swap: object({
       patience: described(

@@ -35,6 +35,7 @@ describe('parseConfiguration', () => {
       },
       memory: { budget: {}, absolute: {}, grace: 10_000, maxLargeModels: 3, smallModel: 1024 ** 3 },
       cpu: { oversubscribe: false },
+      gpu: { exclusive: false },
       limits: { concurrency: 64, queue: 512, queuePerModel: 128 },
       swap: { patience: 5000, spareWorkers: 0 },
       drain: { timeout: 120_000 },

@@ -51,6 +51,7 @@ function complete(
   {
     memory = {},
     cpu = {},
+    gpu = {},
     limits = {},
     swap = {},
     drain = {},
@@ -76,6 +77,7 @@ function complete(
       ...(cpu.threads !== undefined && { threads: cpu.threads }),
       oversubscribe: cpu.oversubscribe ?? false,
     },
+    gpu: { exclusive: gpu.exclusive ?? false },
     limits: {
       concurrency: limits.concurrency ?? 64,
       queue: limits.queue ?? 512,

@@ -11,7 +11,7 @@ const GIB = 1024 ** 3
  * change. @throws ModelyardError `config_invalid` for an absolute limit that is below the budget on this machine
  */
 export function poolLimits(
-  { memory, cpu, limits, swap, drain, contexts }: YardConfiguration,
+  { memory, cpu, gpu, limits, swap, drain, contexts }: YardConfiguration,
   host: { cores: number; memory: HostReading },
 ): PoolLimits {
   const threads = cpu.threads ?? host.cores
@@ -21,6 +21,7 @@ export function poolLimits(
     memoryGrace: memory.grace,
     maxLargeModels: memory.maxLargeModels,
     smallModel: memory.smallModel,
+    exclusiveDevices: gpu.exclusive,
     concurrency: limits.concurrency,
     queue: limits.queue,
     queuePerModel: limits.queuePerModel,

@@ -19,6 +19,8 @@ export interface YardConfiguration {
   directories: YardDirectories
   memory: MemorySettings
   cpu: CpuSettings
+  /** `exclusive`: one instance for each device (R14). */
+  gpu: { exclusive: boolean }
   limits: LimitSettings
   swap: { patience: number; spareWorkers: number }
   drain: { timeout: number }

@@ -59,6 +59,8 @@ export interface HostFacts {
   memory: HostReading
   /** Bytes that all models together may take, per domain. Contexts that nobody asked for are made to fit; absent = not known, no limit. */
   budget?: Partial<Record<MemoryDomain, number>>
+  /** What of that is not promised to anybody; tells one of several devices from the other. Absent = not known. */
+  free?: Partial<Record<MemoryDomain, number>>
 }
 
 /** Mapped weights that several instances share: charged once per key (R4). */

@@ -45,3 +45,9 @@ export interface MemoryProbe {
 export function footprintTotal(terms: FootprintTerms): number {
   return terms.weights + terms.context + terms.compute + terms.base
 }
+
+/** The devices among domains, in the order of their numbers. */
+export function devicesAmong(domains: Partial<Record<MemoryDomain, unknown>>): MemoryDomain[] {
+  const devices = (Object.keys(domains) as MemoryDomain[]).filter((domain) => domain !== 'ram')
+  return devices.sort((a, b) => Number(a.slice(4)) - Number(b.slice(4)))
+}

@@ -24,6 +24,8 @@ export interface PoolLimits {
   /** Milliseconds to wait for the host's memory to come free before a refusal (R5). */
   memoryGrace: number
   maxLargeModels: number
+  /** One instance for each device: nobody else is loaded where one holds memory (R14, `gpu.exclusive`). Default false. */
+  exclusiveDevices?: boolean
   /** Models whose footprint is below this are not counted as large. */
   smallModel: number
   /** Runs at once over all models (P4). */

@@ -200,3 +200,53 @@ describe('M11, M15: what is remembered of a model over a restart', () => {
     expect(reasons).toEqual([expect.stringContaining('asked for 4 times of late') as string])
   })
 })
+
+describe('P8: GPUs', () => {
+  const GIB = 1024 ** 3
+  const reading = { total: 4 * GIB, available: 4 * GIB, source: 'nvidia-smi, Test Card' }
+  const memoryProbe = {
+    read: () => ({ ram: { ...reading, source: 'test' }, 'gpu:0': reading, 'gpu:1': reading }),
+  }
+  const onCard = {
+    ...MODEL,
+    isolation: 'none' as const,
+    memory: { 'gpu:0': '1GiB' },
+    prepare: 'background' as const,
+  }
+
+  it('the first model that demands one is loaded first at the start, wherever it stands in the configuration', async () => {
+    const yard = await open({
+      memoryProbe,
+      memory: { headroom: 0 },
+      models: {
+        usual: { ...onCard, loadTime: 50 },
+        other: { ...onCard, loadTime: 50 },
+        demanding: { ...onCard, device: { gpu: true }, loadTime: 50 },
+      },
+    })
+    await until(() => ['usual', 'other', 'demanding'].every((model) => ready(yard, model).length === 1))
+    const order = yard.state().instances.map(({ id }) => id)
+    expect(order[0]).toBe('demanding#1')
+    expect(yard.state().memory['gpu:0']?.booked).toBe(3 * GIB)
+  })
+
+  it('gpu.exclusive: each device has one owner, the next has it handed over, and the other device is nobody’s affair', async () => {
+    const yard = await open({
+      memoryProbe,
+      memory: { headroom: 0 },
+      gpu: { exclusive: true },
+      models: {
+        a: { ...onCard, prepare: 'on-demand' },
+        b: { ...onCard, prepare: 'on-demand' },
+        c: { ...onCard, prepare: 'on-demand', memory: { 'gpu:1': '1GiB' } },
+      },
+    })
+    for (const model of ['a', 'c', 'b']) expect(await ask(yard, model)).toBe('fine')
+    expect(yard.state().instances.map(({ model }) => model)).toEqual(['c', 'b'])
+    await yard.control.pin('b', true)
+    await expect(ask(yard, 'a')).rejects.toMatchObject({
+      code: 'model_too_large',
+      message: expect.stringContaining('gpu.exclusive') as string,
+    })
+  })
+})

@@ -1,4 +1,4 @@
-import type { Footprint, FootprintTerms } from '../../host/memory.ts'
+import type { Footprint, FootprintTerms, MemoryDomain } from '../../host/memory.ts'
 import type { GgufFacts } from '../../models/model-facts.ts'
 
 const MIB = 1024 ** 2
@@ -42,6 +42,8 @@ export interface LoadShape {
   flashAttention: boolean | 'auto'
   /** Share of the layers that lie on a GPU, 0…1. */
   gpuShare: number
+  /** Which; absent = none. */
+  device?: MemoryDomain
 }
 
 /** Bytes of the KV cache of one token: keys and values of all layers, each with its own number of heads. */
@@ -118,10 +120,10 @@ export function footprintOf(gguf: GgufFacts, shape: LoadShape, base: number): Fo
   const onGpu = shape.gpuShare
   const repacked = onGpu === 0 ? gguf.repackedBytes : 0
   const ram = terms(gguf, shape, 1 - onGpu, { repacked, compute: computeBytes(gguf, shape), base })
-  if (onGpu === 0) return { ram }
+  if (onGpu === 0 || shape.device === undefined) return { ram }
   return {
     ram,
-    'gpu:0': terms(gguf, shape, onGpu, { repacked: 0, compute: reservedBytes(gguf, shape), base: 0 }),
+    [shape.device]: terms(gguf, shape, onGpu, { repacked: 0, compute: reservedBytes(gguf, shape), base: 0 }),
   }
 }
 

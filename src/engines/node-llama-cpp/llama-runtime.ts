@@ -1,4 +1,5 @@
 import { platform } from 'node:os'
+import { devicesAmong } from '../../host/memory.ts'
 import type { LoadPlan } from '../engine.ts'
 import { importLlama } from './llama-package.ts'
 import type { Llama, LlamaModule, LlamaOptions } from './llama-module.ts'
@@ -47,7 +48,7 @@ export function gpuOf({ spec, footprint }: Pick<LoadPlan, 'spec' | 'footprint'>)
   const { gpu } = spec.device
   if (gpu === false) return false
   if (gpu === 'cuda' || gpu === 'vulkan' || gpu === 'metal') return gpu
-  return gpu === true || footprint['gpu:0'] !== undefined ? 'auto' : USUAL_GPU
+  return gpu === true || devicesAmong(footprint).length > 0 ? 'auto' : USUAL_GPU
 }
 
 /** The library has one logger in a process, whoever started it. */

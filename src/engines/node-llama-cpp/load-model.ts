@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
+import { devicesAmong } from '../../host/memory.ts'
 import { weightsId } from '../../models/weights-id.ts'
 import { ChatTemplate } from '../../templates/chat-template.ts'
 import { loadFailed, type LoadedModel, type LoadOptions, type LoadPlan } from '../engine.ts'
@@ -86,7 +87,7 @@ async function loadWeights(plan: LoadPlan, { runtime, signal, onProgress }: Load
 /** A number where the plan has one; where memory is unified the engine decides, because the plan sees no device. */
 function gpuLayersOf({ spec, facts, footprint }: LoadPlan, { gpuShare }: LoadShape): number | 'auto' {
   if (spec.device.gpu === false) return 0
-  if (footprint['gpu:0'] !== undefined && facts.gguf !== undefined) return layersOnGpu(gpuShare, facts.gguf)
+  if (devicesAmong(footprint).length > 0 && facts.gguf !== undefined) return layersOnGpu(gpuShare, facts.gguf)
   return isUnified() ? (spec.device.gpuLayers ?? 'auto') : 0
 }
 

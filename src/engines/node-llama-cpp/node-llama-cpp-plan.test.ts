@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { footprintTotal, type FootprintTerms } from '../../host/memory.ts'
+import { ManualClock } from '../../base/clock.ts'
+import { NVIDIA_PROCESSES, NVIDIA_TWO_CARDS } from '../../host/__fixtures__/drivers.ts'
+import { DeviceWatch } from '../../host/device-watch.ts'
+import {
+  footprintTotal,
+  type DomainReading,
+  type FootprintTerms,
+  type MemoryDomain,
+} from '../../host/memory.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import type { HostFacts } from '../engine.ts'
+import type { HostFacts, LoadPlan } from '../engine.ts'
+import { gpuOf } from './llama-runtime.ts'
 import { planLoad, shapeOfPlan } from './node-llama-cpp-plan.ts'
 
 const MIB = 1024 ** 2
@@ -271,5 +280,82 @@ describe('refusals', () => {
     expect(() => planLoad(spec({ engineOptions: { batchsize: 5 } }), facts(), HOST)).toThrow(
       /batchsize.*batchSize/s,
     )
+  })
+})
+
+describe('two GPUs (R14, P8)', () => {
+  /** The two cards of NVIDIA's manual, as the probe tells of them. */
+  async function twoCards(): Promise<HostFacts> {
+    const watch = new DeviceWatch({
+      clock: new ManualClock(),
+      platform: 'linux',
+      drmRoot: '/nowhere',
+      read: (_command, [query = '']) =>
+        Promise.resolve({
+          code: 0,
+          output: query.includes('query-gpu') ? NVIDIA_TWO_CARDS : NVIDIA_PROCESSES,
+        }),
+    })
+    await watch.refresh()
+    return { ...HOST, memory: { ...HOST.memory, ...watch.read() } }
+  }
+
+  const free = (host: HostFacts, device: MemoryDomain, bytes: number): HostFacts => {
+    const reading = host.memory[device] as DomainReading
+    return { ...host, memory: { ...host.memory, [device]: { ...reading, available: bytes } } }
+  }
+
+  const devices = (host: HostFacts, more: Partial<ModelSpec> = {}): string[] =>
+    Object.keys(planLoad(spec(more), facts(), host).footprint).filter((domain) => domain !== 'ram')
+
+  it('the one with most free memory takes the model whole, and its bytes are booked there alone', async () => {
+    const host = await twoCards()
+    expect(devices(host)).toEqual(['gpu:0'])
+    const busy = free(host, 'gpu:0', 2e9)
+    const plan = planLoad(spec(), facts(), busy)
+    expect(plan.footprint['gpu:0']).toBeUndefined()
+    expect(plan.footprint['gpu:1']?.weights).toBe(SMOLLM2.tensorBytes)
+    expect(shapeOfPlan(plan)).toMatchObject({ gpuShare: 1, device: 'gpu:1' })
+    expect(gpuOf(plan)).toBe('auto')
+    expect(plan.key).not.toBe(planLoad(spec(), facts(), host).key)
+  })
+
+  it('what is promised to loads in progress is not free, whatever the driver says', async () => {
+    const host = await twoCards()
+    expect(devices({ ...host, free: { 'gpu:0': 0, 'gpu:1': 10e9 } })).toEqual(['gpu:1'])
+  })
+
+  it('the one that takes more of its layers wins over the one with more room of no use', async () => {
+    const host = free(free(await twoCards(), 'gpu:0', 400 * MIB), 'gpu:1', 600 * MIB)
+    expect(devices(host)).toEqual(['gpu:1'])
+    expect(devices(free(free(host, 'gpu:0', 1), 'gpu:1', 1))).toEqual([])
+  })
+
+  it.each([
+    ['gpu:1', ['gpu:1']],
+    ['rtx 3060', ['gpu:1']],
+    ['4090', ['gpu:0']],
+    ['cuda', ['gpu:0']],
+    [true, ['gpu:0']],
+    [false, []],
+  ] as const)('device.gpu %j is %j', async (gpu, expected) => {
+    expect(devices(await twoCards(), { device: { gpu, memoryLock: false } })).toEqual(expected)
+  })
+
+  it('a device that is not there is refused with those that are', async () => {
+    const host = await twoCards()
+    const wanting = (gpu: string): LoadPlan =>
+      planLoad(spec({ device: { gpu, memoryLock: false } }), facts(), host)
+    expect(() => wanting('gpu:7')).toThrow(
+      /demands the device "gpu:7", and there is none of that name\. Here are gpu:0 \(nvidia-smi, NVIDIA GeForce RTX 4090\), gpu:1/,
+    )
+    expect(() => wanting('Radeon')).toThrow(/none of that name/)
+  })
+
+  it('in the server’s own process none can be chosen: memory is used, and a demand is refused', async () => {
+    const host = await twoCards()
+    expect(devices(host, { isolation: 'none' })).toEqual([])
+    const demand = spec({ isolation: 'none', device: { gpu: true, memoryLock: false } })
+    expect(() => planLoad(demand, facts(), host)).toThrow(/isolation: worker/)
   })
 })

@@ -1,3 +1,4 @@
+import { devicesAmong } from '../../host/memory.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { EngineCapabilities, HostFacts, LoadPlan } from '../engine.ts'
@@ -12,7 +13,7 @@ import {
   sharedWeights,
   threadsOf,
 } from '../llama-cpp/gguf-plan.ts'
-import { gpuShareOf } from '../llama-cpp/gpu-layers.ts'
+import { gpuPlaceOf, requireKnownDevice, usableDevices } from '../llama-cpp/gpu-layers.ts'
 import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 
 export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
@@ -35,6 +36,7 @@ export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
 export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
   const gguf = requireGguf(spec, facts, { engine: 'node-llama-cpp', library: 'node-llama-cpp 3.21' })
   const options = nodeLlamaCppOptions(spec)
+  requireKnownDevice(spec, host)
   const footprintWith = (shape: LoadShape): LoadPlan['footprint'] =>
     footprintOf(gguf, shape, workerBytes(gguf, shape))
   const shape = fittingShape(spec, gguf, host, {
@@ -80,7 +82,7 @@ function shapeOf(
   contextSize: number,
 ): LoadShape {
   const pooled = facts.purpose !== 'generation'
-  const onGpu = spec.device.gpu !== false && host.memory['gpu:0'] !== undefined
+  const onGpu = usableDevices(spec, host).length > 0
   const shape: LoadShape = {
     contextSize,
     slots: pooled ? 1 : spec.slots,
@@ -89,7 +91,8 @@ function shapeOf(
     flashAttention: options.flashAttention ?? 'auto',
     gpuShare: 0,
   }
-  return { ...shape, gpuShare: gpuShareOf(spec.device, gguf, shape, host) }
+  const place = gpuPlaceOf(spec, gguf, shape, host)
+  return place === undefined ? shape : { ...shape, gpuShare: place.share, device: place.device }
 }
 
 /** A text that is pooled (embedded, or judged with a query) is evaluated in one batch: attention that looks both ways, and pooling, need it whole. */
@@ -105,7 +108,8 @@ function batchSizeOf(
 /** What the engine is told of a plan, found again from the plan alone: it may have crossed to another process. */
 export function shapeOfPlan({ contextSize, slots, spec, facts, footprint }: LoadPlan): LoadShape {
   const options = nodeLlamaCppOptions(spec)
-  const gpu = footprint['gpu:0']
+  const [device] = devicesAmong(footprint)
+  const gpu = device === undefined ? undefined : footprint[device]
   const weights = (footprint.ram?.weights ?? 0) + (gpu?.weights ?? 0)
   return {
     contextSize,
@@ -114,5 +118,6 @@ export function shapeOfPlan({ contextSize, slots, spec, facts, footprint }: Load
     kvCacheType: options.kvCacheType ?? 'f16',
     flashAttention: options.flashAttention ?? 'auto',
     gpuShare: gpu === undefined ? 0 : gpu.weights / Math.max(1, weights),
+    ...(device !== undefined && { device }),
   }
 }

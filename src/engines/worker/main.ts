@@ -2,6 +2,7 @@
 // Static imports stay few and small: a cold worker's start is part of the first token's time.
 import { pathToFileURL } from 'node:url'
 import { SystemClock } from '../../base/clock.ts'
+import { visibleDevices } from '../../host/visible-devices.ts'
 import type { Engine, LoadPlan, LoadProgress } from '../engine.ts'
 import { Channel } from './channel.ts'
 import { HostedModel } from './hosted-model.ts'
@@ -74,6 +75,8 @@ async function load(plan: LoadPlan): Promise<void> {
   try {
     if (engine === undefined) throw new Error('A model was to be loaded before an engine was named.')
     const made = await engine
+    // Before the library is started that would take every device it sees.
+    Object.assign(process.env, visibleDevices(plan.footprint, process.env))
     const model = await made.load(plan, { signal: loading.signal, onProgress: sendProgress })
     void model.exited.then(({ expected }) => expected || process.exit(1))
     hosted = new HostedModel(model, (message, sent) => channel.send(message, sent), clock)

@@ -1,4 +1,4 @@
-import { isLarge, largeModels, limitOf, overrun } from './budget.ts'
+import { isLarge, largeModels, limitOf, overrun, takenDevice } from './budget.ts'
 import type { Charges, Holder, Instance } from './state.ts'
 import type { Books, Demand, Step } from './step.ts'
 
@@ -43,6 +43,7 @@ export function fitsOnTop(step: Step, booked: Charges, holders: readonly Holder[
     const extra = shared?.domain === domain ? Math.max(0, more) : 0
     if ((booked[domain] ?? 0) + bytes + extra > limitOf(limits, domain, demand.force)) return false
   }
+  if (takenDevice(limits, holders, demand) !== undefined) return false
   if (holders.length < limits.maxLargeModels || !isLarge(demand, limits)) return true
   const large = largeModels(holders, limits)
   const others = large.includes(demand.model) ? large.length - 1 : large.length

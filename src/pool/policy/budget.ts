@@ -142,3 +142,20 @@ export function largeModels(holders: readonly Holder[], limits: PoolLimits): str
     if (!large.has(holder.model) && isLarge(holder, limits)) large.add(holder.model)
   return [...large]
 }
+
+/**
+ * R14, F6: the device that the demand wants and somebody else has, where each belongs to one instance. Whoever is alive and holds bytes there is
+ * its owner: no flag that a failure could leave behind.
+ */
+export function takenDevice(
+  limits: PoolLimits,
+  holders: readonly Holder[],
+  demand: Holder,
+): MemoryDomain | undefined {
+  if (limits.exclusiveDevices !== true) return undefined
+  return devicesOf(demand).find((domain) => holders.some((holder) => privateCharge(holder, domain) > 0))
+}
+
+function devicesOf({ charges }: Holder): MemoryDomain[] {
+  return charges.flatMap(({ domain, bytes }) => (domain !== 'ram' && bytes > 0 ? domain : []))
+}

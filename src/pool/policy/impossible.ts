@@ -1,9 +1,9 @@
 import type { SerializedError } from '../../base/errors.ts'
 import { fitsOnTop } from './books.ts'
 import { askingInstances, partsOf } from './together.ts'
-import { isLarge, largeModels, overrun } from './budget.ts'
+import { isLarge, largeModels, overrun, privateCharge, takenDevice } from './budget.ts'
 import { largestContext, protectedFrom } from './largest-context.ts'
-import { tooLarge, tooManyLarge } from './refusals.ts'
+import { deviceOwned, tooLarge, tooManyLarge } from './refusals.ts'
 import type { Holder, Instance } from './state.ts'
 import type { Demand, Step } from './step.ts'
 
@@ -14,7 +14,8 @@ export function impossible(step: Step, demand: Demand): SerializedError | undefi
   const missing = partsOf(step.state, [demand.model]).filter((id) => !stay.some(({ model }) => model === id))
   const needs = missing.map((id) => models.get(id)?.needs).filter((part) => part !== undefined)
   if (stay.length === 0 && needs.length === 0 && fitsOnTop(step, {}, stay, demand)) return undefined
-  return tooMuch(step, demand, stay, needs) ?? tooMany(step, demand, stay, needs)
+  const over = tooMuch(step, demand, stay, needs) ?? tooMany(step, demand, stay, needs)
+  return over ?? ownedDevice(step, demand, stay)
 }
 
 /** Those who never go; for what a run asks for, also all whose runs wait for what they asked for. */
@@ -64,5 +65,17 @@ function tooMany(
     demand.model,
     limits.maxLargeModels,
     large.filter((id) => id !== demand.model),
+  )
+}
+
+/** R14: the device belongs to one that never goes. */
+function ownedDevice(step: Step, demand: Demand, stay: readonly Instance[]): SerializedError | undefined {
+  const domain = takenDevice(step.state.limits, stay, demand)
+  if (domain === undefined) return undefined
+  const owners = stay.filter((instance) => privateCharge(instance, domain) > 0)
+  return deviceOwned(
+    demand.model,
+    domain,
+    owners.map(({ id }) => id),
   )
 }

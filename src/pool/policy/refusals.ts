@@ -94,6 +94,12 @@ export function tooManyLarge(model: string, limit: number, pinned: readonly stri
   return refusal('model_too_large', message, { model, limit, pinned })
 }
 
+/** R14: with a device for each instance. */
+export function deviceOwned(model: string, domain: MemoryDomain, owners: readonly string[]): SerializedError {
+  const message = `"${model}" wants ${domain}, which belongs to ${owners.join(', ')} alone (gpu.exclusive) and for good. Unpin it, give "${model}" another device, or switch gpu.exclusive off.`
+  return refusal('model_too_large', message, { model, domain, owners: [...owners] })
+}
+
 /** R5 */
 export function hostShort(
   model: string,
