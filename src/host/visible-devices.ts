@@ -6,7 +6,10 @@ import { devicesAmong, type Footprint } from './memory.ts'
  * operator has set himself stays. Sources: NVIDIA's CUDA programming guide, "CUDA environment variables"; AMD's ROCm documentation, "GPU
  * isolation"; llama.cpp, docs/build.md.
  */
-export function visibleDevices(footprint: Footprint, ours: NodeJS.ProcessEnv): Record<string, string> {
+export function visibleDevices(
+  footprint: Footprint,
+  ours: NodeJS.ProcessEnv = process.env,
+): Record<string, string> {
   const numbers = devicesAmong(footprint)
     .map((domain) => domain.slice('gpu:'.length))
     .join(',')

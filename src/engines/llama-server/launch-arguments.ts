@@ -1,3 +1,4 @@
+import { devicesAmong } from '../../host/memory.ts'
 import type { LoadPlan } from '../engine.ts'
 import { isUnified, layersOnGpu } from '../llama-cpp/gpu-layers.ts'
 import { llamaServerOptions } from './llama-server-options.ts'
@@ -59,6 +60,6 @@ function draftArguments(draft: { path: string; tokens?: number } | undefined): s
 function gpuLayersOf(plan: LoadPlan): number {
   const { spec, facts, footprint } = plan
   if (spec.device.gpu === false || facts.gguf === undefined) return 0
-  if (footprint['gpu:0'] !== undefined) return layersOnGpu(gpuShareOfPlan(plan), facts.gguf)
+  if (devicesAmong(footprint).length > 0) return layersOnGpu(gpuShareOfPlan(plan), facts.gguf)
   return isUnified() ? (spec.device.gpuLayers ?? facts.gguf.layers + 1) : 0
 }

@@ -1,3 +1,4 @@
+import { devicesAmong } from '../../host/memory.ts'
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -130,7 +131,7 @@ export class LlamaServerEngine implements Engine {
   #batchSize({ spec, facts, footprint, contextSize }: LoadPlan, cores: number): number {
     const measuredSpeed = this.#speeds.get(facts.contentId)
     const wanted = llamaServerOptions(spec).batchSize
-    const onGpu = footprint['gpu:0'] !== undefined
+    const onGpu = devicesAmong(footprint).length > 0
     if (wanted !== undefined || facts.gguf === undefined) return wanted ?? contextSize
     return Math.min(contextSize, batchSizeFor(facts.gguf, { cores, onGpu, measuredSpeed }))
   }

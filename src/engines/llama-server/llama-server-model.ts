@@ -1,3 +1,4 @@
+import { devicesAmong } from '../../host/memory.ts'
 import { onAbort } from '../../base/abort.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
@@ -123,7 +124,7 @@ export class LlamaServerModel implements LoadedModel {
     this.#parts.life.check()
     const ram = await measureProcessTree(this.pid)
     this.#parts.life.check()
-    const onDevices = this.plan.footprint['gpu:0'] !== undefined
+    const onDevices = devicesAmong(this.plan.footprint).length > 0
     const devices = onDevices ? this.#parts.deviceBytes(this.pid) : {}
     return ram === undefined ? devices : { ...devices, ram }
   }

@@ -1,4 +1,4 @@
-import type { Footprint } from '../../host/memory.ts'
+import { devicesAmong, type Footprint } from '../../host/memory.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
@@ -12,7 +12,7 @@ import {
   sharedWeights,
   threadsOf,
 } from '../llama-cpp/gguf-plan.ts'
-import { gpuShareOf } from '../llama-cpp/gpu-layers.ts'
+import { gpuPlaceOf, requireKnownDevice, usableDevices } from '../llama-cpp/gpu-layers.ts'
 import { batchSizeFor } from './batch-size.ts'
 import { llamaServerOptions, type LlamaServerOptions } from './llama-server-options.ts'
 
@@ -61,6 +61,7 @@ export function planLlamaServer(
 ): LoadPlan {
   const gguf = requireGguf(spec, facts, { engine: 'llama-server', library: 'this llama.cpp' })
   const options = llamaServerOptions(spec)
+  requireKnownDevice(spec, host)
   const footprint = (shape: LoadShape): Footprint => withCompanions(gguf, shape, companions)
   const shape = fittingShape(spec, gguf, host, {
     shape: (contextSize) => shapeOf(spec, facts, gguf, host, options, { contextSize, measuredSpeed }),
@@ -107,7 +108,7 @@ function shapeOf(
   { contextSize, measuredSpeed }: ShapeConditions,
 ): LoadShape {
   const pooled = facts.purpose !== 'generation'
-  const onGpu = spec.device.gpu !== false && host.memory['gpu:0'] !== undefined
+  const onGpu = usableDevices(spec, host).length > 0
   const wanted = options.batchSize ?? batchSizeFor(gguf, { cores: host.cores, onGpu, measuredSpeed })
   const shape: LoadShape = {
     contextSize,
@@ -118,13 +119,14 @@ function shapeOf(
     flashAttention: options.flashAttention ?? 'auto',
     gpuShare: 0,
   }
-  return { ...shape, gpuShare: gpuShareOf(spec.device, gguf, shape, host) }
+  const place = gpuPlaceOf(spec, gguf, shape, host)
+  return place === undefined ? shape : { ...shape, gpuShare: place.share, device: place.device }
 }
 
 function withCompanions(gguf: GgufFacts, shape: LoadShape, { mmproj, draft }: CompanionSizes): Footprint {
   const base = PROCESS_BASE + gguf.vocabularySize * (TOKENIZER_COST + shape.slots * SAMPLER_COST)
   const footprint = footprintOf(gguf, shape, base)
-  const onDevice = shape.gpuShare > 0 ? 'gpu:0' : 'ram'
+  const onDevice = shape.device ?? 'ram'
   const terms = footprint[onDevice]
   if (terms === undefined || mmproj + draft === 0) return footprint
   // A projector works on the widest image at once; a draft has a context of its own: each as much again, at least.
@@ -141,7 +143,8 @@ function withCompanions(gguf: GgufFacts, shape: LoadShape, { mmproj, draft }: Co
 
 /** Share of the layers on the GPU, found again from the plan alone. */
 export function gpuShareOfPlan({ footprint }: LoadPlan): number {
-  const gpu = footprint['gpu:0']
+  const [device] = devicesAmong(footprint)
+  const gpu = device === undefined ? undefined : footprint[device]
   const weights = (footprint.ram?.weights ?? 0) + (gpu?.weights ?? 0)
   return gpu === undefined ? 0 : gpu.weights / Math.max(1, weights)
 }

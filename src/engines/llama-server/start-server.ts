@@ -1,3 +1,4 @@
+import { visibleDevices } from '../../host/visible-devices.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +52,7 @@ export async function startServer(plan: LoadPlan, options: StartOptions): Promis
     recordsDirectory,
     logDirectory,
     // The environment of a process is its user's alone; its command line is everybody's.
-    environment: { LLAMA_API_KEY: key },
+    environment: { LLAMA_API_KEY: key, ...visibleDevices(plan.footprint) },
     onLine: (line) => {
       const found = LISTENING.exec(line)?.[1]
       if (found !== undefined) portFound(Number(found))

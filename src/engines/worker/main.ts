@@ -76,7 +76,7 @@ async function load(plan: LoadPlan): Promise<void> {
     if (engine === undefined) throw new Error('A model was to be loaded before an engine was named.')
     const made = await engine
     // Before the library is started that would take every device it sees.
-    Object.assign(process.env, visibleDevices(plan.footprint, process.env))
+    Object.assign(process.env, visibleDevices(plan.footprint))
     const model = await made.load(plan, { signal: loading.signal, onProgress: sendProgress })
     void model.exited.then(({ expected }) => expected || process.exit(1))
     hosted = new HostedModel(model, (message, sent) => channel.send(message, sent), clock)
