@@ -5,6 +5,12 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
+/** The value that a share of the numbers does not exceed: 0.5 is the middle one, 0.99 the worst of a hundred. */
+export function percentile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+}
+
 /** `12.3 (11.8 … 13.1)`: the median and the spread of all rounds. */
 export function spread(values, digits = 2) {
   const text = (value) => value.toFixed(digits)

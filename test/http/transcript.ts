@@ -11,7 +11,9 @@ export interface TranscriptExchange {
   body: Record<string, unknown>
   parts?: Part[]
   result?: Result
-  /** Thrown after the parts. */
+  /** Instead of these where a request is several tasks: one entry for each. */
+  runs?: { parts: Part[]; result?: Result }[]
+  /** Thrown after the parts of the first task. */
   failure?: ModelyardError
   /** The headers went out before the first part. */
   early?: boolean
@@ -100,17 +102,25 @@ export function answerText(
   exchange: TranscriptExchange,
   { encoder, tasks }: RunAction,
 ): string {
-  if (tasks.length !== 1) throw new Error('a transcript has one task')
+  const { failure, early, runs = [exchange] } = exchange
+  if (tasks.length !== runs.length) throw new Error(`${tasks.length} tasks, but ${runs.length} runs`)
   let text = ''
-  for (const [place, part] of (exchange.parts ?? []).entries()) {
-    if (place === 0 && exchange.early === true) encoder.headersWentEarly?.()
-    text += encoder.part(part, 0)
+  for (const [task, { parts = [], result: ended }] of runs.entries()) {
+    for (const [place, part] of parts.entries()) {
+      if (place === 0 && early === true) encoder.headersWentEarly?.()
+      text += encoder.part(part, task)
+    }
+    if (failure !== undefined) return text + encoder.fail(failure, dialect.errorStatus?.(failure) ?? 503)
+    text += encoder.end(ended ?? result(), task, INFO)
   }
-  const { failure } = exchange
-  if (failure !== undefined) return text + encoder.fail(failure, dialect.errorStatus?.(failure) ?? 503)
-  text += encoder.end(exchange.result ?? result(), 0, INFO)
   return text + encoder.finish()
 }
+
+type TitledExchange = [title: string, exchange: TranscriptExchange]
+
+/** For `it.each`. */
+export const titled = (exchanges: readonly TranscriptExchange[]): TitledExchange[] =>
+  exchanges.map((exchange) => [exchange.title, exchange])
 
 function bytesAsText(_name: string, value: unknown): unknown {
   return value instanceof Uint8Array ? `bytes ${Buffer.from(value).toString('hex')}` : value
@@ -124,8 +134,9 @@ export function transcript(dialect: Dialect, exchange: TranscriptExchange): stri
   return [
     `POST ${dialect.prefixes[0]}${exchange.path}`,
     JSON.stringify(exchange.body, null, 2),
-    '\n--- task',
-    JSON.stringify({ task: tasks[0], options }, bytesAsText, 2),
+    ...(exchange.runs === undefined
+      ? ['\n--- task', JSON.stringify({ task: tasks[0], options }, bytesAsText, 2)]
+      : ['\n--- tasks', JSON.stringify({ tasks, options }, bytesAsText, 2)]),
     `\n--- ${encoder.contentType}`,
     encoder.streaming ? answer : JSON.stringify(JSON.parse(answer), null, 2),
     '',

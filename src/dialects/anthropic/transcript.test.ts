@@ -7,6 +7,7 @@ import {
   STARTED,
   TEXT,
   THOUGHT,
+  titled,
   transcript,
   TWO_CALLS,
   type TranscriptExchange,
@@ -335,11 +336,11 @@ function blocksOf(events: Event[]): { index: number | undefined; closed: boolean
 const STREAMS = EXCHANGES.filter(({ body }) => body['stream'] === true)
 
 describe('the Anthropic dialect, exchange by exchange', () => {
-  it.each(EXCHANGES.map((exchange) => [exchange.title, exchange] as const))('%s', async (title, exchange) => {
+  it.each(titled(EXCHANGES))('%s', async (title, exchange) => {
     await expect(transcript(anthropicDialect, exchange)).toMatchFileSnapshot(`__fixtures__/${title}.txt`)
   })
 
-  it.each(STREAMS.map((exchange) => [exchange.title, exchange] as const))(
+  it.each(titled(STREAMS))(
     'BR-42, BR-09: %s has its events in order, one open block at a time and one terminal event',
     (_title, exchange) => {
       const events = eventsOf(exchange)

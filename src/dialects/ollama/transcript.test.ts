@@ -8,6 +8,7 @@ import {
   STARTED,
   TEXT,
   THOUGHT,
+  titled,
   transcript,
   TWO_CALLS,
   type TranscriptExchange,
@@ -246,30 +247,27 @@ const STREAMS = EXCHANGES.filter(
 )
 
 describe('the Ollama dialect, exchange by exchange', () => {
-  it.each(EXCHANGES.map((exchange) => [exchange.title, exchange] as const))('%s', async (title, exchange) => {
+  it.each(titled(EXCHANGES))('%s', async (title, exchange) => {
     await expect(transcript(ollamaDialect, exchange)).toMatchFileSnapshot(`__fixtures__/${title}.txt`)
   })
 
-  it.each(STREAMS.map((exchange) => [exchange.title, exchange] as const))(
-    'BR-09: %s has one last line, and only that has numbers',
-    (_title, exchange) => {
-      const action = decodeRun(ollamaDialect, exchange.path, exchange.body)
-      const text = answerText(ollamaDialect, exchange, action)
-      expect(text.endsWith('\n')).toBe(true)
-      const lines = text
-        .trimEnd()
-        .split('\n')
-        .map((json) => JSON.parse(json) as Record<string, unknown>)
-      const last = lines.pop()
-      const isEnd = (line: Record<string, unknown> | undefined): boolean =>
-        line?.['done'] === true &&
-        typeof line['done_reason'] === 'string' &&
-        typeof line['eval_count'] === 'number'
-      expect(exchange.failure === undefined ? isEnd(last) : Object.keys(last ?? {})).toEqual(
-        exchange.failure === undefined ? true : ['error'],
-      )
-      expect(lines.every((line) => line['done'] === false && !('eval_count' in line))).toBe(true)
-      expect(new Set(lines.map(({ model }) => model)).size).toBeLessThan(2)
-    },
-  )
+  it.each(titled(STREAMS))('BR-09: %s has one last line, and only that has numbers', (_title, exchange) => {
+    const action = decodeRun(ollamaDialect, exchange.path, exchange.body)
+    const text = answerText(ollamaDialect, exchange, action)
+    expect(text.endsWith('\n')).toBe(true)
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((json) => JSON.parse(json) as Record<string, unknown>)
+    const last = lines.pop()
+    const isEnd = (line: Record<string, unknown> | undefined): boolean =>
+      line?.['done'] === true &&
+      typeof line['done_reason'] === 'string' &&
+      typeof line['eval_count'] === 'number'
+    expect(exchange.failure === undefined ? isEnd(last) : Object.keys(last ?? {})).toEqual(
+      exchange.failure === undefined ? true : ['error'],
+    )
+    expect(lines.every((line) => line['done'] === false && !('eval_count' in line))).toBe(true)
+    expect(new Set(lines.map(({ model }) => model)).size).toBeLessThan(2)
+  })
 })

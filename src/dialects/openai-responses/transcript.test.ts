@@ -8,6 +8,7 @@ import {
   STARTED,
   TEXT,
   THOUGHT,
+  titled,
   transcript,
   TWO_CALLS,
   type TranscriptExchange,
@@ -167,9 +168,6 @@ const EXCHANGES: TranscriptExchange[] = [
   exchange({ title: 'response-empty-answer-stream', body: { stream: true }, parts: [STARTED] }),
 ] // prettier-ignore
 
-const named = (exchanges: TranscriptExchange[]): [string, TranscriptExchange][] =>
-  exchanges.map((one) => [one.title, one])
-
 function eventsOf(one: TranscriptExchange): Record<string, unknown>[] {
   const text = answerText(openAiDialect, one, decodeRun(openAiDialect, one.path, one.body))
   return text
@@ -186,11 +184,11 @@ function eventsOf(one: TranscriptExchange): Record<string, unknown>[] {
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed']
 
 describe('the Responses API, exchange by exchange', () => {
-  it.each(named(EXCHANGES))('%s', async (title, one) => {
+  it.each(titled(EXCHANGES))('%s', async (title, one) => {
     await expect(transcript(openAiDialect, one)).toMatchFileSnapshot(`__fixtures__/${title}.txt`)
   })
 
-  describe.each(named(EXCHANGES.filter(({ body }) => body['stream'] === true)))('%s', (_title, one) => {
+  describe.each(titled(EXCHANGES.filter(({ body }) => body['stream'] === true)))('%s', (_title, one) => {
     it('BR-09, H5: begins with created and in_progress and has one terminal event, at its end', () => {
       const events = eventsOf(one)
       expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.in_progress'])

@@ -1,9 +1,6 @@
 import { endianness } from 'node:os'
-import { ModelyardError } from '../../base/errors.ts'
-import type { Part, Result } from '../../tasks/part.ts'
-import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
-import type { RunEncoder } from '../dialect.ts'
-import { encodeError } from './encode-error.ts'
+import type { Part } from '../../tasks/part.ts'
+import { ListAnswer } from './list-answer.ts'
 
 /** A vector as the base64 of little-endian 32-bit floats: what official SDKs ask for by default (BR-32). */
 export function encodeVector(vector: Float32Array): string {
@@ -12,44 +9,25 @@ export function encodeVector(vector: Float32Array): string {
 }
 
 /** Vectors in the order of the inputs, one for each (BR-34). */
-export class EmbeddingAnswer implements RunEncoder {
-  readonly streaming = false
-  readonly contentType = 'application/json'
-  readonly fail: RunEncoder['fail'] = encodeError
+export class EmbeddingAnswer extends ListAnswer<Float32Array> {
   readonly #model: string
   readonly #format: 'float' | 'base64'
-  readonly #vectors: (Float32Array | undefined)[]
-  #usage: Usage = NO_USAGE
 
   constructor(model: string, format: 'float' | 'base64', count: number) {
+    super('vector for input', count)
     this.#model = model
     this.#format = format
-    this.#vectors = Array.from({ length: count })
   }
 
-  part(part: Part): string {
-    if (part.type === 'vector') this.#vectors[part.index] = part.vector
-    return ''
+  protected override valueOf(part: Part): { index: number; value: Float32Array } | undefined {
+    return part.type === 'vector' ? { index: part.index, value: part.vector } : undefined
   }
 
-  end(result: Result): string {
-    this.#usage = result.usage
-    return ''
+  protected override fields(vectors: readonly Float32Array[]): Record<string, unknown> {
+    return { data: vectors.map(this.#entry), model: this.#model }
   }
 
-  finish(): string {
-    return JSON.stringify({
-      object: 'list',
-      data: this.#vectors.map((vector, index) => this.#entry(vector, index)),
-      model: this.#model,
-      usage: { prompt_tokens: this.#usage.promptTokens, total_tokens: this.#usage.promptTokens },
-    })
-  }
-
-  #entry(vector: Float32Array | undefined, index: number): Record<string, unknown> {
-    if (vector === undefined) {
-      throw new ModelyardError('engine_failed', `The engine gave no vector for input ${index}.`)
-    }
+  readonly #entry = (vector: Float32Array, index: number): Record<string, unknown> => {
     const embedding = this.#format === 'base64' ? encodeVector(vector) : Array.from(vector)
     return { object: 'embedding', index, embedding }
   }

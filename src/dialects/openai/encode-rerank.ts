@@ -1,8 +1,5 @@
-import { ModelyardError } from '../../base/errors.ts'
-import type { Part, Result } from '../../tasks/part.ts'
-import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
-import type { RunEncoder } from '../dialect.ts'
-import { encodeError } from './encode-error.ts'
+import type { Part } from '../../tasks/part.ts'
+import { ListAnswer } from './list-answer.ts'
 
 interface Ranked {
   index: number
@@ -10,55 +7,34 @@ interface Ranked {
 }
 
 /** The best first; equal ones stay in the order of the request (BR-35). */
-function byScore(scores: readonly (number | undefined)[]): Ranked[] {
-  const ranked = scores.map((score, index) => {
-    if (score === undefined)
-      throw new ModelyardError('engine_failed', `The engine gave no score for document ${index}.`)
-    return { index, score }
-  })
+function byScore(scores: readonly number[]): Ranked[] {
+  const ranked = scores.map((score, index) => ({ index, score }))
   return ranked.sort((a, b) => b.score - a.score || a.index - b.index)
 }
 
 /** Documents sorted by relevance, each with its place in the request. */
-export class RerankAnswer implements RunEncoder {
-  readonly streaming = false
-  readonly contentType = 'application/json'
-  readonly fail: RunEncoder['fail'] = encodeError
+export class RerankAnswer extends ListAnswer<number> {
   readonly #envelope: { id: string; model: string }
   readonly #documents: readonly string[]
   readonly #options: { topN?: number; withDocuments: boolean }
-  readonly #scores: (number | undefined)[]
-  #usage: Usage = NO_USAGE
 
   constructor(
     envelope: { id: string; model: string },
     documents: readonly string[],
     options: { topN?: number; withDocuments: boolean },
   ) {
+    super('score for document', documents.length)
     this.#envelope = envelope
     this.#documents = documents
     this.#options = options
-    this.#scores = Array.from({ length: documents.length })
   }
 
-  part(part: Part): string {
-    if (part.type === 'score') this.#scores[part.index] = part.score
-    return ''
+  protected override valueOf(part: Part): { index: number; value: number } | undefined {
+    return part.type === 'score' ? { index: part.index, value: part.score } : undefined
   }
 
-  end(result: Result): string {
-    this.#usage = result.usage
-    return ''
-  }
-
-  finish(): string {
-    const { promptTokens } = this.#usage
-    return JSON.stringify({
-      object: 'list',
-      ...this.#envelope,
-      results: byScore(this.#scores).slice(0, this.#options.topN).map(this.#entry),
-      usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
-    })
+  protected override fields(scores: readonly number[]): Record<string, unknown> {
+    return { ...this.#envelope, results: byScore(scores).slice(0, this.#options.topN).map(this.#entry) }
   }
 
   readonly #entry = ({ index, score }: Ranked): Record<string, unknown> => {

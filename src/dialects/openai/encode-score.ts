@@ -1,38 +1,23 @@
-import type { Part, Result } from '../../tasks/part.ts'
-import type { RunEncoder } from '../dialect.ts'
-import { encodeError } from './encode-error.ts'
+import type { Part } from '../../tasks/part.ts'
+import { ListAnswer } from './list-answer.ts'
 import type { AnswerEnvelope } from './usage.ts'
 
 /** Scores in the order of the request. */
-export class ScoreAnswer implements RunEncoder {
-  readonly streaming = false
-  readonly contentType = 'application/json'
-  readonly fail: RunEncoder['fail'] = encodeError
+export class ScoreAnswer extends ListAnswer<number> {
   readonly #envelope: AnswerEnvelope
-  readonly #scores: number[] = []
-  #tokens = 0
+  #count = 0
 
   constructor(envelope: AnswerEnvelope) {
+    super('score for pair', 0)
     this.#envelope = envelope
   }
 
-  part(part: Part): string {
-    // Engines give the scores of one task in its order.
-    if (part.type === 'score') this.#scores.push(part.score)
-    return ''
+  /** Engines give the scores of one task in its order, and tasks run one after the other. */
+  protected override valueOf(part: Part): { index: number; value: number } | undefined {
+    return part.type === 'score' ? { index: this.#count++, value: part.score } : undefined
   }
 
-  end({ usage }: Result): string {
-    this.#tokens += usage.promptTokens
-    return ''
-  }
-
-  finish(): string {
-    return JSON.stringify({
-      object: 'list',
-      ...this.#envelope,
-      data: this.#scores.map((score, index) => ({ index, object: 'score', score })),
-      usage: { prompt_tokens: this.#tokens, total_tokens: this.#tokens },
-    })
+  protected override fields(scores: readonly number[]): Record<string, unknown> {
+    return { ...this.#envelope, data: scores.map((score, index) => ({ index, object: 'score', score })) }
   }
 }

@@ -1,63 +1,26 @@
 import { describe, expect, it } from 'vitest'
+import {
+  answerText,
+  decodeRun,
+  logprob,
+  result,
+  STARTED,
+  TEXT,
+  THOUGHT,
+  titled,
+  transcript,
+  TWO_CALLS,
+  type TranscriptExchange,
+} from '../../../test/http/transcript.ts'
 import { ModelyardError } from '../../base/errors.ts'
-import type { RunInfo } from '../../runs/run.ts'
-import type { Part, Result, TokenLogprob } from '../../tasks/part.ts'
-import type { DialectRequest, RunAction } from '../dialect.ts'
+import type { Part } from '../../tasks/part.ts'
 import { openAiDialect } from './openai-dialect.ts'
-
-const INFO: RunInfo = {
-  id: 'run_1',
-  model: 'tiny',
-  instance: 'tiny#1',
-  slot: 0,
-  queueMs: 12.34,
-  loadMs: 0,
-  promptTokens: 20,
-  cachedTokens: 16,
-}
-
-const STARTED: Part = { type: 'started', promptTokens: 20, cachedTokens: 16 }
-
-function result(fields: Partial<Result> = {}): Result {
-  return {
-    finishReason: 'stop',
-    usage: { promptTokens: 20, cachedTokens: 16, completionTokens: 5, reasoningTokens: 0 },
-    timings: { prefill: 8, decode: 50 },
-    ...fields,
-  }
-}
-
-function logprob(text: string, value: number, top: [string, number][] = []): TokenLogprob {
-  const bytes = (token: string): number[] => [...Buffer.from(token)]
-  return {
-    text,
-    bytes: bytes(text),
-    logprob: value,
-    top: top.map(([token, other]) => ({ text: token, bytes: bytes(token), logprob: other })),
-  }
-}
 
 const USER = { role: 'user', content: 'Hi' }
 const TOOL = {
   type: 'function',
   function: { name: 'get_time', parameters: { type: 'object', properties: { zone: { type: 'string' } } } },
 }
-const TEXT: Part[] = [STARTED, { type: 'text', text: 'Hello' }, { type: 'text', text: ' there' }]
-const TWO_CALLS: Part[] = [
-  STARTED,
-  { type: 'tool-call', index: 0, id: 'call_a', name: 'get_time' },
-  { type: 'tool-call-arguments', index: 0, text: '{"zone"' },
-  { type: 'tool-call-arguments', index: 0, text: ':"UTC"' },
-  { type: 'tool-call-arguments', index: 0, text: '}' },
-  { type: 'tool-call', index: 1, id: 'call_b', name: 'get_time' },
-  { type: 'tool-call-arguments', index: 1, text: '{}' },
-]
-const THOUGHT: Part[] = [
-  STARTED,
-  { type: 'reasoning', text: 'They greet' },
-  { type: 'reasoning', text: ' me.' },
-  { type: 'text', text: 'Hello' },
-]
 const THOUGHT_RESULT = result({
   usage: { promptTokens: 20, cachedTokens: 16, completionTokens: 5, reasoningTokens: 3 },
 })
@@ -80,63 +43,55 @@ const ECHOED: Part[] = [
   ...LOGPROBS.slice(1),
 ]
 
-interface Exchange {
-  title: string
-  path: string
-  body: Record<string, unknown>
-  /** One list of parts per task. */
-  parts?: Part[][]
-  results?: Result[]
-  /** Thrown after the parts of the first task. */
-  failure?: ModelyardError
-  early?: boolean
-}
+/** A request of two tasks; the second answer is cut. */
+const TWO_RUNS = [
+  { parts: TEXT },
+  { parts: [STARTED, { type: 'text' as const, text: 'Two' }], result: result({ finishReason: 'length' }) },
+]
 
 const CHAT = '/chat/completions'
 const TEXTS = '/completions'
 const VECTORS = '/embeddings'
 
 /** Each becomes one file in `__fixtures__`: what came, what task it is, what goes back. */
-const EXCHANGES: Exchange[] = [
-  { title: 'chat', path: CHAT, body: { model: 'tiny', messages: [USER] }, parts: [TEXT] },
+const EXCHANGES: TranscriptExchange[] = [
+  { title: 'chat', path: CHAT, body: { model: 'tiny', messages: [USER] }, parts: TEXT },
   {
     title: 'chat-stream',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], stream: true },
-    parts: [TEXT],
+    parts: TEXT,
   },
   {
     title: 'chat-stream-usage',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], stream: true, stream_options: { include_usage: true } },
-    parts: [TEXT],
+    parts: TEXT,
   },
   {
     title: 'chat-stream-usage-headers-early',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], stream: true, stream_options: { include_usage: true } },
-    parts: [TEXT],
+    parts: TEXT,
     early: true,
   },
   {
     title: 'chat-choices',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], n: 2, seed: 4_294_967_295 },
-    parts: [TEXT, [STARTED, { type: 'text', text: 'Two' }]],
-    results: [result(), result({ finishReason: 'length' })],
+    runs: TWO_RUNS,
   },
   {
     title: 'chat-choices-stream',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], n: 2, stream: true, stream_options: { include_usage: true } },
-    parts: [TEXT, [STARTED, { type: 'text', text: 'Two' }]],
-    results: [result(), result({ finishReason: 'length' })],
+    runs: TWO_RUNS,
   },
   {
     title: 'completion-choices',
     path: TEXTS,
     body: { model: 'tiny', prompt: ['One', 'Two'], n: 2, seed: 0 },
-    parts: [TEXT, TEXT, TEXT, TEXT],
+    runs: Array.from({ length: 4 }, () => ({ parts: TEXT })),
   },
   {
     title: 'chat-length',
@@ -149,15 +104,15 @@ const EXCHANGES: Exchange[] = [
       temperature: 0,
       seed: 0,
     },
-    parts: [TEXT],
-    results: [result({ finishReason: 'length' })],
+    parts: TEXT,
+    result: result({ finishReason: 'length' }),
   },
   {
     title: 'chat-stop-sequence',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], stop: ['###', 'END'] },
-    parts: [TEXT],
-    results: [result({ finishReason: 'stop-sequence', stopSequence: 'END' })],
+    parts: TEXT,
+    result: result({ finishReason: 'stop-sequence', stopSequence: 'END' }),
   },
   {
     title: 'chat-tools',
@@ -169,15 +124,15 @@ const EXCHANGES: Exchange[] = [
       tool_choice: 'required',
       parallel_tool_calls: true,
     },
-    parts: [TWO_CALLS],
-    results: [result({ finishReason: 'tool-calls' })],
+    parts: TWO_CALLS,
+    result: result({ finishReason: 'tool-calls' }),
   },
   {
     title: 'chat-tools-stream',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], tools: [TOOL], stream: true },
-    parts: [TWO_CALLS],
-    results: [result({ finishReason: 'tool-calls' })],
+    parts: TWO_CALLS,
+    result: result({ finishReason: 'tool-calls' }),
   },
   {
     title: 'chat-tools-named-with-text',
@@ -188,8 +143,8 @@ const EXCHANGES: Exchange[] = [
       tools: [TOOL],
       tool_choice: { type: 'function', function: { name: 'get_time' } },
     },
-    parts: [[STARTED, { type: 'text', text: 'Let me look.' }, ...TWO_CALLS.slice(1, 5)]],
-    results: [result({ finishReason: 'tool-calls' })],
+    parts: [STARTED, { type: 'text', text: 'Let me look.' }, ...TWO_CALLS.slice(1, 5)],
+    result: result({ finishReason: 'tool-calls' }),
   },
   {
     title: 'chat-tool-history',
@@ -215,33 +170,33 @@ const EXCHANGES: Exchange[] = [
       ],
       tools: [TOOL],
     },
-    parts: [TEXT],
+    parts: TEXT,
   },
   {
     title: 'chat-reasoning',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], reasoning_effort: 'low' },
-    parts: [THOUGHT],
-    results: [THOUGHT_RESULT],
+    parts: THOUGHT,
+    result: THOUGHT_RESULT,
   },
   {
     title: 'chat-reasoning-stream',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], reasoning_effort: 'none', stream: true },
-    parts: [THOUGHT],
-    results: [THOUGHT_RESULT],
+    parts: THOUGHT,
+    result: THOUGHT_RESULT,
   },
   {
     title: 'chat-logprobs',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], logprobs: true, top_logprobs: 2 },
-    parts: [LOGPROBS],
+    parts: LOGPROBS,
   },
   {
     title: 'chat-logprobs-stream',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], logprobs: true, stream: true },
-    parts: [LOGPROBS],
+    parts: LOGPROBS,
   },
   {
     title: 'chat-json-schema',
@@ -254,7 +209,7 @@ const EXCHANGES: Exchange[] = [
         json_schema: { name: 'answer', strict: true, schema: { type: 'object', properties: {} } },
       },
     },
-    parts: [[STARTED, { type: 'text', text: '{}' }]],
+    parts: [STARTED, { type: 'text', text: '{}' }],
   },
   {
     title: 'chat-image',
@@ -271,7 +226,7 @@ const EXCHANGES: Exchange[] = [
         },
       ],
     },
-    parts: [TEXT],
+    parts: TEXT,
   },
   {
     title: 'chat-extensions',
@@ -291,77 +246,73 @@ const EXCHANGES: Exchange[] = [
       cache_prompt: true,
       unheard_of: 1,
     },
-    parts: [TEXT],
+    parts: TEXT,
   },
   {
     title: 'chat-stream-emoji-split',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], stream: true },
-    parts: [[STARTED, { type: 'text', text: 'a\uD83D' }, { type: 'text', text: '\uDE38b' }]],
+    parts: [STARTED, { type: 'text', text: 'a\uD83D' }, { type: 'text', text: '\uDE38b' }],
   },
   {
     title: 'chat-stream-fails',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], stream: true, stream_options: { include_usage: true } },
-    parts: [TEXT],
+    parts: TEXT,
     failure: new ModelyardError('worker_exited', 'The worker of model tiny ended while it answered.'),
   },
   {
     title: 'chat-empty-answer',
     path: CHAT,
     body: { model: 'tiny', messages: [USER], max_tokens: 0 },
-    parts: [[STARTED]],
-    results: [
-      result({
-        finishReason: 'length',
-        usage: { promptTokens: 20, cachedTokens: 0, completionTokens: 0, reasoningTokens: 0 },
-      }),
-    ],
+    parts: [STARTED],
+    result: result({
+      finishReason: 'length',
+      usage: { promptTokens: 20, cachedTokens: 0, completionTokens: 0, reasoningTokens: 0 },
+    }),
   },
-  { title: 'completion', path: TEXTS, body: { model: 'tiny', prompt: 'Once' }, parts: [TEXT] },
+  { title: 'completion', path: TEXTS, body: { model: 'tiny', prompt: 'Once' }, parts: TEXT },
   {
     title: 'completion-stream-usage',
     path: TEXTS,
     body: { model: 'tiny', prompt: 'Once', stream: true, stream_options: { include_usage: true } },
-    parts: [TEXT],
+    parts: TEXT,
   },
   {
     title: 'completion-several-prompts',
     path: TEXTS,
     body: { model: 'tiny', prompt: ['One', [1, 2, 3]], max_tokens: 0 },
-    parts: [TEXT, [STARTED, { type: 'text', text: 'Two' }]],
-    results: [result(), result({ finishReason: 'length' })],
+    runs: TWO_RUNS,
   },
   {
     title: 'completion-several-prompts-stream',
     path: TEXTS,
     body: { model: 'tiny', prompt: ['One', 'Two'], stream: true, stream_options: { include_usage: true } },
-    parts: [TEXT, [STARTED, { type: 'text', text: 'Two' }]],
-    results: [result(), result({ finishReason: 'length' })],
+    runs: TWO_RUNS,
   },
   {
     title: 'completion-infill-logprobs',
     path: TEXTS,
     body: { model: 'tiny', prompt: 'f(', suffix: ')', echo: false, logprobs: 2, stop: 'x' },
-    parts: [LOGPROBS],
+    parts: LOGPROBS,
   },
   {
     title: 'completion-echo-logprobs',
     path: TEXTS,
     body: { model: 'tiny', prompt: 'So he', echo: true, logprobs: 1, max_tokens: 2 },
-    parts: [ECHOED],
+    parts: ECHOED,
   },
   {
     title: 'completion-echo-logprobs-stream',
     path: TEXTS,
     body: { model: 'tiny', prompt: 'So he', echo: true, logprobs: 1, max_tokens: 2, stream: true },
-    parts: [ECHOED],
+    parts: ECHOED,
   },
   {
     title: 'completion-logprobs-stream',
     path: TEXTS,
     body: { model: 'tiny', prompt: [9, 8], logprobs: 0, stream: true },
-    parts: [LOGPROBS],
+    parts: LOGPROBS,
   },
   {
     title: 'rerank',
@@ -374,21 +325,19 @@ const EXCHANGES: Exchange[] = [
       return_documents: true,
     },
     parts: [
-      [
-        STARTED,
-        { type: 'score', index: 0, score: 0.25 },
-        { type: 'score', index: 1, score: 0.75 },
-        { type: 'score', index: 2, score: 0.25 },
-      ],
+      STARTED,
+      { type: 'score', index: 0, score: 0.25 },
+      { type: 'score', index: 1, score: 0.75 },
+      { type: 'score', index: 2, score: 0.25 },
     ],
   },
   {
     title: 'score-pairs',
     path: '/score',
     body: { model: 'tiny', text_1: ['q', 'r'], text_2: ['a', 'b'] },
-    parts: [
-      [STARTED, { type: 'score', index: 0, score: 0.25 }],
-      [STARTED, { type: 'score', index: 0, score: 0.75 }],
+    runs: [
+      { parts: [STARTED, { type: 'score', index: 0, score: 0.25 }] },
+      { parts: [STARTED, { type: 'score', index: 0, score: 0.75 }] },
     ],
   },
   {
@@ -396,11 +345,9 @@ const EXCHANGES: Exchange[] = [
     path: VECTORS,
     body: { model: 'tiny', input: ['a', 'b'] },
     parts: [
-      [
-        STARTED,
-        { type: 'vector', index: 1, vector: Float32Array.from([0, -1]) },
-        { type: 'vector', index: 0, vector: Float32Array.from([0.5, 0.25]) },
-      ],
+      STARTED,
+      { type: 'vector', index: 1, vector: Float32Array.from([0, -1]) },
+      { type: 'vector', index: 0, vector: Float32Array.from([0.5, 0.25]) },
     ],
   },
   {
@@ -408,94 +355,45 @@ const EXCHANGES: Exchange[] = [
     path: VECTORS,
     body: { model: 'tiny', input: [[1, 2], [3]], encoding_format: 'base64', dimensions: 2 },
     parts: [
-      [
-        STARTED,
-        { type: 'vector', index: 0, vector: Float32Array.from([0.5, 0.25]) },
-        { type: 'vector', index: 1, vector: Float32Array.from([0, -1]) },
-      ],
+      STARTED,
+      { type: 'vector', index: 0, vector: Float32Array.from([0.5, 0.25]) },
+      { type: 'vector', index: 1, vector: Float32Array.from([0, -1]) },
     ],
   },
 ]
 
-function decode({ path, body }: Exchange): RunAction {
-  const request: DialectRequest = {
-    params: {},
-    headers: {},
-    body,
-    id: '0123456789abcdef',
-    created: 1_700_000_000,
-    query: '',
-    now: () => 1_700_000_000_000,
-  }
-  const action = openAiDialect.routes.find((route) => route.path === path)?.decode(request)
-  if (action?.type !== 'run') throw new Error(`${path} is no run`)
-  return action
-}
-
-function answer(
-  { parts = [], results = [], failure, early }: Exchange,
-  { encoder, tasks }: RunAction,
-): string {
-  let text = ''
-  for (const [index] of tasks.entries()) {
-    for (const [place, part] of (parts[index] ?? []).entries()) {
-      if (place === 0 && early) encoder.headersWentEarly?.()
-      text += encoder.part(part, index)
-    }
-    if (failure !== undefined) return text + encoder.fail(failure, 503)
-    text += encoder.end(results[index] ?? result(), index, INFO)
-  }
-  return text + encoder.finish()
-}
-
-function readable(text: string): string {
-  return text.startsWith('{') ? JSON.stringify(JSON.parse(text), null, 2) : text
-}
-
-function bytesAsText(_name: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? `bytes ${Buffer.from(value).toString('hex')}` : value
-}
-
-function transcript(exchange: Exchange): string {
-  const action = decode(exchange)
-  const { tasks, options, encoder } = action
-  return [
-    `POST /v1${exchange.path}`,
-    JSON.stringify(exchange.body, null, 2),
-    '\n--- tasks',
-    JSON.stringify({ tasks, options }, bytesAsText, 2),
-    `\n--- ${encoder.contentType}`,
-    readable(answer(exchange, action)),
-    '',
-  ].join('\n')
-}
-
 describe('the OpenAI dialect, exchange by exchange', () => {
-  it.each(EXCHANGES.map((exchange) => [exchange.title, exchange] as const))('%s', async (title, exchange) => {
-    await expect(transcript(exchange)).toMatchFileSnapshot(`__fixtures__/${title}.txt`)
+  it.each(titled(EXCHANGES))('%s', async (title, exchange) => {
+    await expect(transcript(openAiDialect, exchange)).toMatchFileSnapshot(`__fixtures__/${title}.txt`)
   })
 
-  it.each(
-    EXCHANGES.filter(({ body }) => body['stream'] === true).map(
-      (exchange) => [exchange.title, exchange] as const,
-    ),
-  )('BR-01, BR-09: %s has one terminal event and shares id, created and model', (_title, exchange) => {
-    const events = answer(exchange, decode(exchange))
-      .split('\n\n')
-      .filter((event) => event !== '')
-    expect(events.pop()).toBe('data: [DONE]')
-    const chunks = events.map((event) => JSON.parse(event.replace('data: ', '')) as Record<string, unknown>)
-    const finished = chunks.filter((chunk) => JSON.stringify(chunk).includes('"finish_reason":"'))
-    const failed = chunks.filter((chunk) => 'error' in chunk)
-    expect(finished.length > 0 ? failed.length : failed.length - 1).toBe(0)
-    const same = new Set(
-      chunks.filter((chunk) => 'id' in chunk).map(({ id, created, model }) => [id, created, model].join(' ')),
-    )
-    expect([...same]).toEqual([expect.stringMatching(/^(chat)?cmpl-0123456789abcdef 1700000000 tiny$/)])
-    const withUsage = chunks.filter(({ usage }) => usage !== null && usage !== undefined)
-    const asked = (exchange.body['stream_options'] as { include_usage?: boolean } | undefined)?.include_usage
-    expect(withUsage.length).toBe(asked && exchange.failure === undefined ? 1 : 0)
-    const withoutChoices = chunks.filter(({ choices }) => Array.isArray(choices) && choices.length === 0)
-    expect(withoutChoices).toEqual(withUsage)
-  })
+  it.each(titled(EXCHANGES.filter(({ body }) => body['stream'] === true)))(
+    'BR-01, BR-09: %s has one terminal event and shares id, created and model',
+    (_title, exchange) => {
+      const events = answerText(
+        openAiDialect,
+        exchange,
+        decodeRun(openAiDialect, exchange.path, exchange.body),
+      )
+        .split('\n\n')
+        .filter((event) => event !== '')
+      expect(events.pop()).toBe('data: [DONE]')
+      const chunks = events.map((event) => JSON.parse(event.replace('data: ', '')) as Record<string, unknown>)
+      const finished = chunks.filter((chunk) => JSON.stringify(chunk).includes('"finish_reason":"'))
+      const failed = chunks.filter((chunk) => 'error' in chunk)
+      expect(finished.length > 0 ? failed.length : failed.length - 1).toBe(0)
+      const same = new Set(
+        chunks
+          .filter((chunk) => 'id' in chunk)
+          .map(({ id, created, model }) => [id, created, model].join(' ')),
+      )
+      expect([...same]).toEqual([expect.stringMatching(/^(chat)?cmpl-0123456789abcdef 1700000000 tiny$/)])
+      const withUsage = chunks.filter(({ usage }) => usage !== null && usage !== undefined)
+      const asked = (exchange.body['stream_options'] as { include_usage?: boolean } | undefined)
+        ?.include_usage
+      expect(withUsage.length).toBe(asked && exchange.failure === undefined ? 1 : 0)
+      const withoutChoices = chunks.filter(({ choices }) => Array.isArray(choices) && choices.length === 0)
+      expect(withoutChoices).toEqual(withUsage)
+    },
+  )
 })

@@ -1,0 +1,45 @@
+import type { Part } from '../tasks/part.ts'
+import type { Usage } from '../tasks/usage.ts'
+import type { Run, RunInfo } from './run.ts'
+
+interface Collected {
+  usage: Usage
+  info: RunInfo
+}
+
+/** Vectors in the order of the inputs. */
+export interface Embeddings extends Collected {
+  vectors: Float32Array[]
+}
+
+/** Scores from 0 to 1 in the order of the documents. */
+export interface Scores extends Collected {
+  scores: number[]
+}
+
+/** Runs a task to its end. @throws ModelyardError as the run does; a call that was aborted or timed out rejects (P13) */
+async function collect(run: Run, take: (part: Part) => void): Promise<Collected> {
+  for (;;) {
+    const next = await run.parts.next()
+    if (next.done === true) return { usage: next.value.usage, info: run.info }
+    take(next.value)
+  }
+}
+
+/** Runs an embedding to its end. @throws ModelyardError as {@link collect} */
+export async function collectVectors(run: Run): Promise<Embeddings> {
+  const vectors: Float32Array[] = []
+  const collected = await collect(run, (part) => {
+    if (part.type === 'vector') vectors[part.index] = part.vector
+  })
+  return { vectors, ...collected }
+}
+
+/** Runs a ranking to its end. @throws ModelyardError as {@link collect} */
+export async function collectScores(run: Run): Promise<Scores> {
+  const scores: number[] = []
+  const collected = await collect(run, (part) => {
+    if (part.type === 'score') scores[part.index] = part.score
+  })
+  return { scores, ...collected }
+}
