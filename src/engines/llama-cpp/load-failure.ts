@@ -56,7 +56,7 @@ function classify(message: string, logTail: readonly string[]): LoadFailureClass
 const SAYS_NOTHING = /failed to (load|create) (model|context)\s*$/i
 
 function isComplaint(line: string): boolean {
-  return /error|fail|unable|cannot|invalid|unknown|missing|wrong/i.test(line)
+  return /error|fail|unable|cannot|could ?n[o']t|invalid|unknown|missing|wrong/i.test(line)
 }
 
 /** The last line that says what was wrong. */

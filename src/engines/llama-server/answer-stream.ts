@@ -61,8 +61,11 @@ export class AnswerStream {
     this.#options = options
   }
 
-  /** Puts a text into the answer as if the model had written it, as far as it may be that long. */
-  async say(text: string): Promise<void> {
+  /**
+   * Puts a text into the answer as if the model had written it, as far as it may be that long.
+   * @param thought as much of its beginning as still belongs to the reasoning
+   */
+  async say(text: string, thought: string = text): Promise<void> {
     const { host, answer } = this.#options
     const tokens = await host.vocabulary.markTokens(text)
     const room = this.#room()
@@ -72,7 +75,10 @@ export class AnswerStream {
     this.#writtenText += shown
     this.madeTokens += said.length
     if (!this.#isKnown) this.#saidTokens += said.length
-    this.#unshown.push(...answer.reader.add({ text: shown, tokens: said.length }))
+    const thinking = Math.min(said.length, (await host.vocabulary.markTokens(thought)).length)
+    const rest = shown.slice(thought.length)
+    this.#unshown.push(...answer.reader.add({ text: shown.slice(0, thought.length), tokens: thinking }))
+    if (rest !== '') this.#unshown.push(...answer.reader.add({ text: rest, tokens: said.length - thinking }))
   }
 
   /** Has the model write on, until it ends, or something else is due. */
@@ -101,6 +107,7 @@ export class AnswerStream {
     const check = isChecked ? answer.check : undefined
     let held: Held = { tokens: 0, logprobs: [] }
     let predicted = 0
+    const before = this.madeTokens
     for await (const events of readTokens(body)) {
       host.moved()
       for (const event of events) {
@@ -110,7 +117,7 @@ export class AnswerStream {
           if (this.#room() > 0) continue
           return 'length'
         }
-        if (event.stop === true) return this.#endOf(event, check)
+        if (event.stop === true) return this.#endOf(event, before, check)
         const { content = '', tokens_predicted: count = predicted + 1 } = event
         held.tokens += count - predicted
         held.logprobs.push(...tokenLogprobs(event, this.#options.alternatives))
@@ -138,7 +145,14 @@ export class AnswerStream {
   }
 
   /** The last event; its word is final, because the server counts as we do. */
-  #endOf({ stop_type: type }: WireToken, check: AnswerPlan['check']): StreamEnd {
+  #endOf(
+    { stop_type: type, tokens_predicted: predicted = 0 }: WireToken,
+    before: number,
+    check: AnswerPlan['check'],
+  ): StreamEnd {
+    // Tokens without text came in no event; the one that ends a turn is none of the answer.
+    const made = before + predicted - (type === 'eos' ? 1 : 0)
+    if (this.#options.maxTokens !== 0) this.madeTokens = Math.max(this.madeTokens, made)
     if (type === 'limit') return 'length'
     check?.end()
     return 'stop'

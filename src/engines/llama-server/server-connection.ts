@@ -58,7 +58,7 @@ export class ServerConnection {
     await (await this.#pool)?.destroy()
   }
 
-  /** Sent once more when a kept connection turns out to be closed before anything of an answer came. */
+  /** Sent once more, on a new connection, when a kept one turns out to be closed before anything of an answer came. */
   async #send(
     path: string,
     body: string | undefined,
@@ -69,8 +69,16 @@ export class ServerConnection {
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException
       if (signal?.aborted === true || this.#closed || !STALE.has(code)) throw error
+      this.#renew()
       return await this.#sendOnce(path, body, signal)
     }
+  }
+
+  /** Requests under way end on the connections that they have. */
+  #renew(): void {
+    const old = this.#pool
+    this.#pool = openPool(this.#origin)
+    void old?.then(async (pool) => await pool.close()).catch(() => undefined)
   }
 
   async #sendOnce(

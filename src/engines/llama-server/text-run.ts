@@ -72,7 +72,9 @@ class TextRun {
       await this.#beginForm()
       const end = yield* this.#stream.stretch({ isChecked: this.#isHeld, until: () => this.#changes })
       if (end === 'changed' || this.#refusesEnd(end)) {
-        if (this.#plan.reader.inReasoning) await this.#stream.say(this.#plan.reasoningEnd)
+        if (this.#plan.reader.inReasoning) {
+          await this.#stream.say(this.#plan.reasoningEnd, this.#plan.reasoningEnd.trimEnd())
+        }
       } else return end
     }
   }
