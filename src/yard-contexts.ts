@@ -37,6 +37,6 @@ export async function adoptContexts(
 }
 
 function adopted({ record, bytes }: FoundContext, clock: Clock): AdoptedContext {
-  const { context: id, model, identity, chain, tokens, worth, parkedAt } = record
-  return { id, model, identity, chain, tokens, worth, bytes, age: Math.max(0, clock.wallTime() - parkedAt) }
+  const { context: id, parkedAt, size: _size, ...rest } = record
+  return { id, ...rest, bytes, age: Math.max(0, clock.wallTime() - parkedAt) }
 }

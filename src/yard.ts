@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { YardConfiguration } from './config/yard-configuration.ts'
-import type { ContextsRequest, ModelCollection, ModelListing, YardPort } from './dialects/yard-port.ts'
+import type {
+  ContextsRequest,
+  ModelCollection,
+  ModelListing,
+  WarmResult,
+  YardPort,
+} from './dialects/yard-port.ts'
 import type { YardEvent } from './events/event-map.ts'
 import type { ContextListing } from './pool/context-listing.ts'
 import type { LoadForecast } from './pool/forecast.ts'
@@ -9,10 +15,12 @@ import {
   completionRun,
   embeddingRun,
   rerankRun,
+  warmRun,
   type ChatRequest,
   type CompletionRequest,
   type EmbeddingRequest,
   type RerankRequest,
+  type WarmRequest,
 } from './runs/library-request.ts'
 import { applyRecipe } from './runs/apply-recipe.ts'
 import type { ResponseRecords } from './runs/response-records.ts'
@@ -24,10 +32,12 @@ import { collectScores, collectVectors, type Embeddings, type Scores } from './r
 import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
 import type { AccessRecord, Health } from './server/server-options.ts'
+import { sharedBeginning } from './tasks/fingerprint.ts'
 import type { Task } from './tasks/task.ts'
 import { openParts, type YardParts } from './yard-parts.ts'
 import { YardCollection } from './yard-collection.ts'
 import { YardPool } from './yard-pool.ts'
+import { evaluateBeginnings } from './yard-beginnings.ts'
 import { prepareConfigured, reconfigure } from './yard-models.ts'
 import type { YardOptions } from './yard-options.ts'
 import { withStoredSettings } from './stored-settings.ts'
@@ -37,6 +47,9 @@ import { yardState, type YardState } from './yard-state.ts'
 
 /** Milliseconds that answers under way may take when the yard stops; then they are cut. */
 const STOP_DEADLINE = 10_000
+
+/** Times a beginning is evaluated until it is on disk; all but the first find it in memory. */
+const WARM_TRIES = 3
 
 /** Milliseconds more in which clients can read that their answer was cut, before their connections are. */
 const FAREWELL = 1000
@@ -82,6 +95,12 @@ export class Yard implements YardPort, AsyncDisposable {
     this.#pool = new YardPool(parts.pool, parts.preparer)
     this.#collection = new YardCollection(parts)
     this.#control = new YardControl(parts)
+    evaluateBeginnings({
+      bus: parts.bus,
+      specOf: (model) => parts.registry.list().find(({ id }) => id === model),
+      contexts: () => this.listContexts(),
+      warm: async (request) => this.warm(request),
+    })
     parts.engines.connect((question) => this.startRun(question).parts)
   }
 
@@ -123,6 +142,24 @@ export class Yard implements YardPort, AsyncDisposable {
         ...(maxToolRounds !== undefined && { maxRounds: maxToolRounds }),
       }),
     )
+  }
+
+  /** Evaluates a beginning ahead and parks it, so that whoever begins alike computes only the rest, after any restart as well (P7). */
+  async warm(request: WarmRequest): Promise<WarmResult> {
+    const wanted = warmRun(request)
+    for (let tries = WARM_TRIES; ; tries--) {
+      const run = this.startRun(wanted)
+      const { usage, timings } = (await new TextStream(run).answer()).result
+      const { model } = run.info
+      const state = await this.#parts.pool.keptBeginning(
+        model,
+        sharedBeginning(this.#taskFor(model, wanted.task)),
+      )
+      const { promptTokens: tokens, cachedTokens } = usage
+      // Somebody was given the slot before it was written.
+      if (state !== 'lost' || tries <= 1)
+        return { model, tokens, cachedTokens, took: timings.prefill, kept: state === 'kept' }
+    }
   }
 
   /** Text that goes on where the prompt ends. */

@@ -17,6 +17,7 @@ export function addCommands(root: Command, context: CommandContext, perform: Per
   addTalking(root, context, perform)
   addModelStore(root, context, perform)
   addMemory(root, context, perform)
+  addWarm(root, context, perform)
   addContexts(root, context, perform)
   addSimulation(root, context, perform)
   addSettings(root, context, perform)
@@ -157,6 +158,18 @@ function addMemory(root: Command, context: CommandContext, perform: Perform): vo
     .addHelpText('after', examples('plan smollm2', 'plan smollm2 --json'))
     .action((model, options) =>
       perform(import('./commands/plan.ts').then(({ plan }) => plan(context, model, options))),
+    )
+}
+
+function addWarm(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(withYard(root.command('warm')))
+    .argument('<MODEL>', 'catalog name, id or .gguf file')
+    .argument('<FILE>', 'a text: the system message; .json: messages, or {messages, tools}')
+    .option('--prefix', 'the text is the beginning of prompts for completions')
+    .description('evaluate the beginning of conversations ahead, and keep it')
+    .addHelpText('after', examples('warm smollm2 system.txt', 'warm smollm2 agent.json'))
+    .action((model, file, options) =>
+      perform(import('./commands/warm.ts').then(({ warm }) => warm(context, model, file, options))),
     )
 }
 

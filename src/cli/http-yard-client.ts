@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { ModelyardError } from '../base/errors.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
-import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
+import type { ContextsRequest, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { WarmRequest } from '../runs/library-request.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import { contentText } from '../tasks/message.ts'
@@ -58,6 +59,10 @@ export class HttpYardClient implements YardClient {
 
   async unload(model: string, { force = false }: { force?: boolean } = {}): Promise<void> {
     await this.#json('/api/yard/unload', { body: { model, force } })
+  }
+
+  async warm({ signal, ...body }: WarmRequest): Promise<WarmResult> {
+    return await this.#json('/api/yard/warm', { body, ...(signal !== undefined && { signal }) })
   }
 
   async contexts(): Promise<ContextListing[]> {

@@ -3,7 +3,8 @@ import type { YardEvent } from '../events/event-map.ts'
 import type { SettingStatus } from '../server/control-port.ts'
 import { createYard, type Yard } from '../yard.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
-import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
+import type { ContextsRequest, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { WarmRequest } from '../runs/library-request.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import { commandConfiguration } from './command-configuration.ts'
 import type { CommandContext, YardOptionsOfCommand, YardWishes } from './command-context.ts'
@@ -70,6 +71,10 @@ class LocalYardClient implements YardClient {
 
   async unload(model: string, options: { force?: boolean } = {}): Promise<void> {
     await this.#yard.unloadModel(this.#id(model), options)
+  }
+
+  async warm(request: WarmRequest): Promise<WarmResult> {
+    return await this.#yard.warm({ ...request, model: this.#id(request.model) })
   }
 
   async contexts(): Promise<ContextListing[]> {

@@ -36,6 +36,7 @@ const COMMANDS = [
   'unload',
   'plan',
   'simulate',
+  'warm',
   'contexts list',
   'contexts show',
   'contexts remove',

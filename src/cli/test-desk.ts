@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
-import type { ContextsRequest } from '../dialects/yard-port.ts'
+import type { ContextsRequest, WarmResult } from '../dialects/yard-port.ts'
+import type { WarmRequest } from '../runs/library-request.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { YardEvent } from '../events/event-map.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
@@ -107,6 +108,12 @@ export class FakeYard implements YardClient {
   }
 
   parked: ContextListing[] = []
+  warmed: WarmRequest[] = []
+
+  warm(request: WarmRequest): Promise<WarmResult> {
+    this.warmed.push(request)
+    return Promise.resolve({ model: request.model, tokens: 1450, cachedTokens: 50, took: 7000, kept: true })
+  }
 
   contexts(): Promise<ContextListing[]> {
     return Promise.resolve(this.parked)

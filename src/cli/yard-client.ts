@@ -1,5 +1,6 @@
 import type { ContextListing } from '../pool/context-listing.ts'
-import type { ContextsRequest, ModelListing } from '../dialects/yard-port.ts'
+import type { ContextsRequest, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { WarmRequest } from '../runs/library-request.ts'
 import type { YardEvent } from '../events/event-map.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import type { Explanation, SettingStatus } from '../server/control-port.ts'
@@ -53,6 +54,8 @@ export interface YardClient extends AsyncDisposable {
   load(model: string, options: { signal: AbortSignal; force?: boolean }): Promise<void>
   /** A model, or one of its instances. `force` cuts its running answers at once. */
   unload(model: string, options?: { force?: boolean }): Promise<void>
+  /** Evaluates a beginning ahead and keeps it. */
+  warm(request: WarmRequest): Promise<WarmResult>
   contexts(): Promise<ContextListing[]>
   /** @returns how many went */
   removeContexts(request: ContextsRequest): Promise<number>

@@ -171,6 +171,10 @@ export interface ModelOptions {
   parking?: boolean
   /** Most bytes its contexts may take on disk. Default: as many as all models together. */
   contextBudget?: Size
+  /** The beginning of its conversations: evaluated ahead when it is loaded, and kept on disk. */
+  initialMessages?: { role: 'system' | 'user' | 'assistant'; content: string }[]
+  /** The same for prompts of completions. */
+  prefix?: string
   aliases?: string | string[]
   /** What listings call it instead of its id; requests may use either. */
   name?: string

@@ -1,4 +1,4 @@
-import { either, object, oneOrMore, type Fields } from '../base/compound-shapes.ts'
+import { either, list, object, oneOrMore, type Fields } from '../base/compound-shapes.ts'
 import { nearestNames } from '../base/nearest.ts'
 import { anything, choice, duration, filePath, flag, number, size, text } from '../base/scalar-shapes.ts'
 import {
@@ -30,6 +30,8 @@ export interface ModelValues {
   device?: { gpu?: boolean | string; gpuLayers?: number; threads?: number | 'auto'; memoryLock?: boolean }
   parking?: boolean
   contextBudget?: number
+  initialMessages?: { role: 'system' | 'user' | 'assistant'; content: string }[]
+  prefix?: string
   aliases?: string[]
   name?: string
   favourite?: boolean
@@ -91,6 +93,16 @@ export const modelFields: Record<keyof ModelOptions, Shape<unknown>> = {
     size(),
     'Most its contexts may take on disk; as much as all models together by default.',
   ),
+  initialMessages: described(
+    list(
+      object(
+        { role: choice('system', 'user', 'assistant'), content: text() },
+        { required: ['role', 'content'] },
+      ),
+    ),
+    'The beginning of its conversations: evaluated ahead when it is loaded, and kept on disk.',
+  ),
+  prefix: described(text(), 'The same for prompts of completions.'),
   aliases: described(oneOrMore(text(MODEL_ID)), 'Other names of the model.'),
   name: described(text(MODEL_ID), 'What listings call it; requests may use it, too.'),
   favourite: described(flag(), 'Listed before the others.', false),

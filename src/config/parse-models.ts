@@ -53,6 +53,7 @@ function modelSpec(
     isolation: values.isolation ?? (LIGHT_ENGINES.has(engine ?? '') ? 'none' : 'worker'),
     device: deviceOptions(values.device ?? {}),
     ...(values.parking === false && { parking: false }),
+    ...beginningsOf(values),
     ...(values.contextBudget !== undefined && { contextBudget: values.contextBudget }),
     aliases: values.aliases ?? [],
     ...(values.name !== undefined && { name: values.name }),
@@ -60,6 +61,16 @@ function modelSpec(
     defaults: values.defaults ?? {},
     ...(system !== undefined && { system }),
     engineOptions,
+  }
+}
+
+function beginningsOf({
+  initialMessages,
+  prefix,
+}: ModelValues): Pick<ModelSpec, 'initialMessages' | 'prefix'> {
+  return {
+    ...(initialMessages !== undefined && initialMessages.length > 0 && { initialMessages }),
+    ...(prefix !== undefined && prefix !== '' && { prefix }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { WarmRequest } from '../runs/library-request.ts'
 import type { EngineCapabilities } from '../engines/engine.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
@@ -101,6 +102,19 @@ export interface ContextsRequest {
   model?: string
 }
 
+/** What evaluating a beginning ahead came to. */
+export interface WarmResult {
+  /** Id of the model. */
+  model: string
+  /** Tokens of the beginning, and how many of them did not have to be computed. */
+  tokens: number
+  cachedTokens: number
+  /** Milliseconds that computing took. */
+  took: number
+  /** Whether it is on disk; else only in memory, as long as nobody needs the slot. */
+  kept: boolean
+}
+
 /** All that a dialect knows of the yard; `yard.ts` implements it. */
 export interface YardPort {
   listModels(): Promise<ModelListing[]>
@@ -122,6 +136,8 @@ export interface YardPort {
   listContexts?(): ContextListing[]
   /** @returns how many went */
   removeContexts?(request: ContextsRequest): number
+  /** Evaluates a beginning ahead and keeps it; absent in ports that cannot. */
+  warm?(request: WarmRequest): Promise<WarmResult>
   /** What loading the model would do now, without loading it; absent in ports that cannot say. */
   plan?(model: string): Promise<LoadForecast>
   /** Responses that are kept; absent where they are not, which is the default: they hold users' text. */

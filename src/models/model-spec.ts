@@ -23,6 +23,9 @@ export interface ModelSpec {
   parking?: boolean
   /** Most bytes its contexts may take on disk. */
   contextBudget?: number
+  /** Beginnings of conversations and of prompts that are evaluated when a copy is ready, and kept (P7). */
+  initialMessages?: { role: 'system' | 'user' | 'assistant'; content: string }[]
+  prefix?: string
   aliases: string[]
   /** What listings call it instead of its id; one of its names (M20). */
   name?: string

@@ -1,4 +1,5 @@
 import { contextLimit, bytesParked } from './policy/context-budget.ts'
+import { sharedBlocks, type Fingerprint } from '../tasks/fingerprint.ts'
 import type { ParkedContext, PoolState } from './policy/state.ts'
 
 /** A parked context as operators see it. Numbers and names, never a word of a user's text (F10). */
@@ -13,6 +14,8 @@ export interface ContextListing {
   seconds: number
   /** Milliseconds since it was last of use. */
   idleFor: number
+  /** A beginning that was evaluated ahead: it stays beside longer ones. */
+  kept: boolean
 }
 
 /** All parked contexts together. */
@@ -36,17 +39,39 @@ export interface ModelContextStatus {
   unfit?: string
 }
 
+/** The one that was evaluated ahead and holds all of this beginning. */
+export function findKept(
+  { contexts }: PoolState,
+  model: string,
+  chain: Fingerprint,
+): ParkedContext | undefined {
+  if (chain.length === 0) return undefined
+  return contexts.parked.find(
+    (context) =>
+      context.isKept && context.model === model && sharedBlocks(context.chain, chain) === chain.length,
+  )
+}
+
 /** The most useful first. */
 export function listContexts({ contexts }: PoolState, at: number): ContextListing[] {
   return contexts.parked.map((context) => listing(context, at)).sort((a, b) => a.idleFor - b.idleFor)
 }
 
 function listing(
-  { id, model, tokens, bytes, worth, usedAt, writer }: ParkedContext,
+  { id, model, tokens, bytes, worth, usedAt, writer, isKept }: ParkedContext,
   at: number,
 ): ContextListing {
   const state = writer === undefined ? 'parked' : 'writing'
-  return { id, model, state, tokens, bytes, seconds: worth / 1000, idleFor: Math.max(0, at - usedAt) }
+  return {
+    id,
+    model,
+    state,
+    tokens,
+    bytes,
+    seconds: worth / 1000,
+    idleFor: Math.max(0, at - usedAt),
+    kept: isKept,
+  }
 }
 
 export function summarizeContexts(state: PoolState): ContextsSummary {

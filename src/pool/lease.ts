@@ -24,6 +24,14 @@ export interface AcquireRequest {
   keepAlive?: number
 }
 
+/** What a lease leaves behind. */
+export interface LeaseOutcome {
+  fingerprint?: Fingerprint
+  usage?: ConfirmedUsage
+  /** It is wanted for its own sake: parked at once, and never dropped for longer ones that begin with it (P7). */
+  keep?: boolean
+}
+
 /** The right to use one slot of one instance until released. Disposable; releasing twice is harmless (F9). */
 export interface Lease extends AsyncDisposable {
   readonly id: string
@@ -47,5 +55,5 @@ export interface Lease extends AsyncDisposable {
   /** Tells that the prompt is in the slot and the answer begins, so that others that begin alike can copy it. Without it they wait for the end. */
   reportPrompt(promptTokens: number): void
   /** Gives the slot back. `fingerprint` is the chain of what it holds now; absent = unknown, the next user starts clean (F11). `usage`: what the run took, without which the context is worth nothing on disk. */
-  release(outcome?: { fingerprint?: Fingerprint; usage?: ConfirmedUsage }): void
+  release(outcome?: LeaseOutcome): void
 }

@@ -4,7 +4,7 @@ import type { LoadedModel, RunOptions } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Lease } from './lease.ts'
+import type { Lease, LeaseOutcome } from './lease.ts'
 import type { CommandOf, ConfirmedUsage } from './policy/messages.ts'
 
 /** Writes and reads what comes before the run. @returns whether the slot holds what the lease keeps */
@@ -19,6 +19,7 @@ export interface LeaseEnd {
   /** What was to be written before the run was never begun. */
   unprepared: boolean
   usage: ConfirmedUsage | undefined
+  keep: boolean
 }
 
 /** Who is told what becomes of a lease. */
@@ -116,7 +117,7 @@ export class PoolLease implements Lease {
     if (!this.#isReleased && this.#chain.length > 0) this.#around.onPrompt(this, promptTokens)
   }
 
-  release(outcome: { fingerprint?: Fingerprint; usage?: ConfirmedUsage } = {}): void {
+  release(outcome: LeaseOutcome = {}): void {
     if (this.#isReleased) return
     this.#isReleased = true
     this.#unlisten()
@@ -126,6 +127,7 @@ export class PoolLease implements Lease {
       untouched: this.#isUntouched && chain === undefined,
       unprepared: !this.#isPrepared,
       usage: outcome.usage,
+      keep: outcome.keep ?? false,
     })
   }
 

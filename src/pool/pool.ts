@@ -1,12 +1,13 @@
 import { ModelyardError } from '../base/errors.ts'
-import { listContexts, type ContextListing } from './context-listing.ts'
+import { findKept, listContexts, type ContextListing } from './context-listing.ts'
 import type { LoadedModel } from '../engines/engine.ts'
 import { forecastOf, type LoadForecast } from './forecast.ts'
 import type { AcquireRequest, Lease } from './lease.ts'
 import type { PoolLimits } from './limits.ts'
 import type { ParkOrder, TicketRequest } from './policy/messages.ts'
 import { unknownModel } from './policy/refusals.ts'
-import type { ModelState, PoolState } from './policy/state.ts'
+import type { ModelState, ParkedContext, PoolState } from './policy/state.ts'
+import type { Fingerprint } from '../tasks/fingerprint.ts'
 import { isServing } from './policy/waiting.ts'
 import { PoolDriver, type PoolOptions } from './pool-driver.ts'
 import type { PoolModel } from './pool-model.ts'
@@ -67,7 +68,7 @@ export class Pool implements AsyncDisposable {
       ...context,
       usedAt: at - age,
       orderedAt: at - age,
-      isKept: false,
+      isKept: context.isKept === true,
     }))
     this.#driver.dispatch({ type: 'contexts-found', contexts: found, room })
   }
@@ -75,6 +76,14 @@ export class Pool implements AsyncDisposable {
   /** What is parked on disk, the last used first. */
   contexts(): ContextListing[] {
     return listContexts(this.#driver.state, this.#driver.now())
+  }
+
+  /** Whether a beginning that was evaluated for its own sake is on disk, as soon as it is known; `lost`: it was to be written and was not. */
+  async keptBeginning(model: string, chain: Fingerprint): Promise<'kept' | 'lost' | 'none'> {
+    const find = (state: PoolState): ParkedContext | undefined => findKept(state, model, chain)
+    if (find(this.#driver.state) === undefined) return 'none'
+    await this.#until((state) => find(state)?.writer === undefined)
+    return find(this.#driver.state) === undefined ? 'lost' : 'kept'
   }
 
   /** Deletes parked contexts: those named, or all of a model, or all. @returns how many went */

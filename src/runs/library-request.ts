@@ -56,6 +56,13 @@ export interface CompletionRequest extends CallOptions, GenerationOptions {
   echo?: boolean
 }
 
+/** A beginning to be evaluated ahead: of conversations (`messages`, `tools`), or of prompts. */
+export interface WarmRequest extends Omit<CallOptions, 'cache'> {
+  messages?: Message[]
+  tools?: HandledTool[]
+  prompt?: string
+}
+
 export interface RerankRequest extends CallOptions {
   query: string
   documents: string[]
@@ -169,6 +176,20 @@ export function completionRun(request: CompletionRequest): RunRequest {
   refuseUnknownKeys(request, [...GENERATION_KEYS, 'prompt', 'suffix', 'echo'])
   const own = pick(request, ['prompt', 'suffix', 'echo'])
   return runRequest(request, { kind: 'completion', ...generationOf(request), ...own })
+}
+
+/** One token is generated, for the prompt is evaluated then. @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function warmRun(request: WarmRequest): RunRequest {
+  const { messages, tools, prompt, ...call } = request
+  refuseUnknownKeys(request, [...CALL_KEYS, 'messages', 'tools', 'prompt'])
+  if ((messages === undefined) === (prompt === undefined)) {
+    const message = 'messages: give either messages (with tools, if any) or a prompt.'
+    throw new ModelyardError('invalid_request', message, { details: { param: 'messages' } })
+  }
+  const greedy = { ...call, maxTokens: 1, temperature: 0 }
+  if (prompt !== undefined) return { ...completionRun({ ...greedy, prompt }), keep: true }
+  const more = tools === undefined ? {} : { tools }
+  return { ...chatRun({ ...greedy, messages: messages ?? [], ...more }), keep: true }
 }
 
 /** @throws ModelyardError `invalid_request` naming the option that is wrong */

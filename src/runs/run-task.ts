@@ -6,7 +6,12 @@ import { createId } from '../base/ids.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import { requireFormat } from '../grammar/require-format.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
-import { fingerprintOf, fingerprintWithAnswer, type Fingerprint } from '../tasks/fingerprint.ts'
+import {
+  fingerprintOf,
+  fingerprintWithAnswer,
+  sharedBeginning,
+  type Fingerprint,
+} from '../tasks/fingerprint.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
 import type { CrashRecord } from './crash-record.ts'
 import type { LiveRuns } from './live-runs.ts'
@@ -239,6 +244,7 @@ class RunningTask {
     if (task.kind !== 'chat' && task.kind !== 'completion') return {}
     const { usage: counted, timings } = outcome.result
     const usage = { ...counted, prefill: timings.prefill }
+    if (this.#request.keep === true) return { fingerprint: sharedBeginning(task), usage, keep: true }
     if (task.kind === 'completion') return { fingerprint, usage }
     return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()), usage }
   }

@@ -23,6 +23,8 @@ export interface RunRequest {
   session?: string
   /** `none`: starts from nothing, and nothing of it is kept for later requests, in memory or on disk. */
   cache?: 'none'
+  /** Its beginning is wanted for its own sake: what the prompt leaves in the slot is parked and stays (P7). */
+  keep?: true
 }
 
 /** Filled in as the run goes; everything is known when the first part (`started`) has come. */

@@ -1,5 +1,7 @@
 import { ModelyardError } from '../base/errors.ts'
-import { asFields, asString } from '../dialects/fields.ts'
+import { asArray, asFields, asString } from '../dialects/fields.ts'
+import type { Message, Tool } from '../tasks/message.ts'
+import type { WarmRequest } from '../runs/library-request.ts'
 import type { ContextsRequest, YardPort } from '../dialects/yard-port.ts'
 import type { ServerRoute } from './server-route.ts'
 
@@ -33,7 +35,33 @@ export function contextRoutes(
         exchange.send(200, 'application/json', JSON.stringify({ removed }))
       },
     },
+    {
+      ...common,
+      method: 'POST',
+      path: '/api/yard/warm',
+      body: 'json',
+      handle: async (exchange, { body }) => {
+        const warmed = await needed(port.warm?.bind(port))({ ...decodeWarm(body), signal: exchange.signal })
+        exchange.send(200, 'application/json', JSON.stringify(warmed))
+      },
+    },
   ]
+}
+
+/** Texts and messages are checked by the run itself. */
+function decodeWarm(body: unknown): WarmRequest {
+  const { model, messages, tools, prompt, ...unknown } = asFields(body, 'body')
+  const [wrong] = Object.keys(unknown)
+  if (wrong !== undefined)
+    throw new ModelyardError('invalid_request', `${wrong}: is not a field of this request.`, {
+      details: { param: wrong },
+    })
+  return {
+    model: asString(model, 'model'),
+    ...(messages !== undefined && { messages: asArray(messages, 'messages') as Message[] }),
+    ...(tools !== undefined && { tools: asArray(tools, 'tools') as Tool[] }),
+    ...(prompt !== undefined && { prompt: asString(prompt, 'prompt') }),
+  }
 }
 
 function decodeRequest(body: unknown): ContextsRequest {

@@ -115,6 +115,12 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
     answer: schemas.REMOVED,
     errors: BAD,
   },
+  'POST /api/yard/warm': {
+    summary: 'Evaluates the beginning of conversations (messages, tools) or of prompts ahead, and keeps it.',
+    body: schemas.BEGINNING,
+    answer: schemas.WARMED,
+    errors: { ...BAD, 404: 'no such model', 503: 'no memory now, or the load failed; Retry-After' },
+  },
   'GET /api/yard/logs': {
     summary: "The end of a worker's output, and with follow what comes.",
     query: {

@@ -209,6 +209,19 @@ export const STATE: JsonSchema = record({
   runs: record({ limit: NUMBER, active: NUMBER }),
 })
 
+export const BEGINNING: JsonSchema = record(
+  { model: TEXT },
+  { messages: list({ type: 'object' }), tools: list({ type: 'object' }), prompt: TEXT },
+)
+
+export const WARMED: JsonSchema = record({
+  model: TEXT,
+  tokens: WHOLE,
+  cachedTokens: WHOLE,
+  took: NUMBER,
+  kept: FLAG,
+})
+
 export const CONTEXTS: JsonSchema = record({ contexts: list({ type: 'object' }) })
 
 export const CONTEXTS_TO_REMOVE: JsonSchema = record({}, { ids: list(TEXT), model: TEXT })

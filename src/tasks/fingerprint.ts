@@ -76,6 +76,17 @@ export function fingerprintWithAnswer(
   return longer
 }
 
+/**
+ * What longer texts can share of a beginning: texts are cut into blocks of 1,024 characters, of which the last is another one as soon as the text
+ * goes on. Messages end where they end.
+ */
+export function sharedBeginning(task: Task): Fingerprint {
+  const chain = fingerprintOf(task)
+  return task.kind === 'completion'
+    ? chain.filter(({ end }, index) => end === (index + 1) * BLOCK_SIZE)
+    : chain
+}
+
 /** Number of leading blocks two chains share. */
 export function sharedBlocks(a: Fingerprint, b: Fingerprint): number {
   let count = 0

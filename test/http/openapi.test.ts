@@ -83,6 +83,7 @@ it('H4: the OpenAPI document has every control route, and real answers are what 
     ['patch', '/api/yard/settings', undefined, { keepAlive: '1h', 'models.talker.pinned': null }],
     ['get', '/api/yard/contexts'],
     ['post', '/api/yard/contexts/remove', undefined, { model: 'talker' }],
+    ['post', '/api/yard/warm', undefined, { model: 'talker', prompt: 'Once upon a time' }],
     ['get', '/api/yard/runs'],
     ['get', '/api/yard/runs/{name}', run],
     ['get', '/api/yard/why/{name}', run],

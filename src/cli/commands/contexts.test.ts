@@ -11,6 +11,7 @@ const parked = (id: string, model: string): ContextListing => ({
   bytes: 40 * 1024 ** 2,
   seconds: 8.8,
   idleFor: 60_000,
+  kept: false,
 })
 
 const desk = (): ReturnType<typeof createDesk> => {

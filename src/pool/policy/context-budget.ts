@@ -85,7 +85,7 @@ function chooseVictims(
   return all > 0 || own > 0 ? undefined : victims
 }
 
-type Wanted = Pick<ParkedContext, 'model' | 'bytes' | 'worth' | 'usedAt'>
+type Wanted = Pick<ParkedContext, 'isKept' | 'model' | 'bytes' | 'worth' | 'usedAt'>
 
 function cheapestFirst(step: Step): ParkedContext[] {
   return step.state.contexts.parked

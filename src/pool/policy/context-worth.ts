@@ -76,7 +76,12 @@ export function restoreGain(model: ModelState, context: ParkedContext, more: num
 }
 
 /** What losing a parked context costs, aged: tokens × seconds per token, half of it each half-hour nobody asks for it. */
-export function agedValue({ worth, usedAt }: Pick<ParkedContext, 'worth' | 'usedAt'>, at: number): number {
+export function agedValue(
+  { worth, usedAt, isKept }: Pick<ParkedContext, 'worth' | 'usedAt' | 'isKept'>,
+  at: number,
+): number {
+  // What is wanted for its own sake does not age.
+  if (isKept) return worth
   return worth * 2 ** (-Math.max(0, at - usedAt) / HALF_LIFE)
 }
 

@@ -35,6 +35,8 @@ export interface ParkOrder {
   readonly worth: number
   /** The lease whose run is answering in that slot. */
   readonly lease?: string
+  /** It stays beside longer ones that begin with it (P7). */
+  readonly isKept?: true
 }
 
 /** What a run has shown, as the engine confirmed it; milliseconds. */
@@ -70,6 +72,8 @@ export type PoolFact =
       /** No run was started: the slot holds what it held before. */
       readonly untouched: boolean
       readonly usage?: ConfirmedUsage
+      /** What it holds is wanted for its own sake (P7). */
+      readonly keep?: boolean
       /** What was to be written before the run was never begun. */
       readonly unprepared?: boolean
     }

@@ -33,21 +33,34 @@ export function orderPark(
   index: number,
   kept: number,
   spared?: string,
+  isKept = false,
 ): ParkOrder | undefined {
   const slot = instance.slots[index]
   const model = step.state.models.get(instance.model)
   if (slot === undefined || model === undefined) return undefined
   const content = contentOf(slot)
   if (content.chain.length === 0) return undefined
-  if (!step.rules.isWorthParking(step.state, model, instance, content.tokens - kept)) return undefined
+  if (!isKept && !step.rules.isWorthParking(step.state, model, instance, content.tokens - kept))
+    return undefined
   if (coveringContext(step.state, instance, content) !== undefined) return undefined
-  const context = newContext(step, model, instance, content)
+  const context = { ...newContext(step, model, instance, content), isKept }
   if (!step.rules.makeContextSpace(step, context, spared)) return undefined
   const { parked, ...rest } = step.state.contexts
   step.state.contexts = { ...rest, parked: [...parked, context], number: rest.number + 1 }
   const { id, identity, chain, tokens, worth } = context
   const lease = content.lease === undefined ? {} : { lease: content.lease }
-  return { context: id, model: model.model.id, slot: index, identity, chain, tokens, worth, ...lease }
+  const wanted = isKept ? { isKept: true as const } : {}
+  return {
+    context: id,
+    model: model.model.id,
+    slot: index,
+    identity,
+    chain,
+    tokens,
+    worth,
+    ...lease,
+    ...wanted,
+  }
 }
 
 function newContext(step: Step, model: ModelState, instance: Instance, content: Content): ParkedContext {
@@ -71,7 +84,7 @@ function newContext(step: Step, model: ModelState, instance: Instance, content: 
 export function coveringContext(
   state: PoolState,
   { model, stateIdentity }: Instance,
-  { chain }: Content,
+  { chain }: Pick<Content, 'chain'>,
 ): ParkedContext | undefined {
   return state.contexts.parked.find(
     (context) =>
