@@ -131,6 +131,8 @@ export class Lobby {
     const { granted, request } = visitor
     if (granted === undefined) return
     const { lease, instance, slot } = granted
+    // They go while its slot still holds what it computed, for until its own end is told others may copy that.
+    this.#leaveParts(visitor)
     const chain = manner === 'answers' ? answeredChain(request.chain ?? []) : undefined
     this.#vacate(granted, manner === 'leaves' ? 'untouched' : chain)
     this.#end(visitor, 'done')
@@ -176,11 +178,15 @@ export class Lobby {
   }
 
   #end(visitor: Visitor, outcome: Visitor['outcome']): void {
-    for (const part of visitor.parts) this.abort(part)
+    this.#leaveParts(visitor)
     visitor.outcome = outcome
     visitor.endedAt = this.#around.now()
     // Whoever left may still be meant by a grant that is on its way.
     if (this.#isForgetful && outcome !== 'aborted') this.visitors.delete(visitor.ticket)
     visitor.request.onEnd?.(visitor)
+  }
+
+  #leaveParts({ parts }: Visitor): void {
+    for (const part of parts) this.abort(part)
   }
 }
