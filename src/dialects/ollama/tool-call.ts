@@ -25,11 +25,14 @@ export class ToolCallGatherer {
   }
 }
 
-/** The arguments as they came; `{}` for none, and for what a limit cut short. */
+/**
+ * The arguments as they came, but on one line: a stream has an answer a line, and JSON has line breaks only between its tokens. `{}` for
+ * none, and for what a limit cut short.
+ */
 function objectJson(text: string): string {
   try {
     JSON.parse(text)
-    return text
+    return text.replaceAll(/[\r\n]+/g, ' ')
   } catch {
     return '{}'
   }

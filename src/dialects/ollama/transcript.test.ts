@@ -251,6 +251,23 @@ describe('the Ollama dialect, exchange by exchange', () => {
     await expect(transcript(ollamaDialect, exchange)).toMatchFileSnapshot(`__fixtures__/${title}.txt`)
   })
 
+  it('arguments that a model writes over several lines do not break the line of their call', () => {
+    const body = { model: 'tiny', messages: [{ role: 'user', content: 'Hi' }] }
+    const parts: Part[] = [
+      STARTED,
+      { type: 'tool-call', index: 0, id: 'call_a', name: 'get_time' },
+      { type: 'tool-call-arguments', index: 0, text: '{\n  "zone": "a\\nb",\r\n' },
+      { type: 'tool-call-arguments', index: 0, text: '  "id": 12345678901234567890\n}' },
+    ]
+    const exchange = { title: '', path: CHAT, body, parts }
+    const lines = answerText(ollamaDialect, exchange, decodeRun(ollamaDialect, CHAT, body))
+      .trimEnd()
+      .split('\n')
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toContain('"arguments":{   "zone": "a\\nb",   "id": 12345678901234567890 }')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ message: { tool_calls: [{ id: 'call_a' }] } })
+  })
+
   it.each(titled(STREAMS))('BR-09: %s has one last line, and only that has numbers', (_title, exchange) => {
     const action = decodeRun(ollamaDialect, exchange.path, exchange.body)
     const text = answerText(ollamaDialect, exchange, action)
