@@ -21,6 +21,7 @@ function prepare() {
     run(process.execPath, [cli, 'pull', model], { env: environment })
   }
   installIfPossible(cli, 'llama-server', environment)
+  installIfPossible(cli, 'mlx', environment)
 }
 
 /** What comes from a package manager that a machine may not have: tests that need it are skipped then, and say so. */

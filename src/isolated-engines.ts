@@ -5,6 +5,7 @@ import type { AskModel, Engine, LoadedModel, LoadOptions, LoadPlan } from './eng
 import { coreCount } from './host/host-facts.ts'
 import type { MeasuredFootprint } from './host/memory.ts'
 import { LlamaServerEngine } from './engines/llama-server/llama-server-engine.ts'
+import { MlxEngine } from './engines/mlx/mlx-engine.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
 import { TransformersEngine } from './engines/transformers/transformers-engine.ts'
@@ -48,7 +49,14 @@ export class IsolatedEngines {
       recordsDirectory: directories.workers,
       logDirectory: directories.logs,
     })
-    this.byName = byName([...builtIn.map(([engine]) => engine), upstream, llamaServer, ...custom])
+    const mlx = new MlxEngine({
+      clock,
+      enginesDirectory: directories.engines,
+      recordsDirectory: directories.workers,
+      logDirectory: directories.logs,
+    })
+    const apart = [upstream, llamaServer, mlx]
+    this.byName = byName([...builtIn.map(([engine]) => engine), ...apart, ...custom])
     for (const [inner, engineOptions] of builtIn) {
       const worker = new WorkerEngine({
         engine: inner.name,

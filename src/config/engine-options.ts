@@ -1,5 +1,6 @@
 import type { Fields } from '../base/compound-shapes.ts'
 import { llamaServerOptionFields } from '../engines/llama-server/llama-server-options.ts'
+import { mlxOptionFields } from '../engines/mlx/mlx-options.ts'
 import { nodeLlamaCppOptionFields } from '../engines/node-llama-cpp/node-llama-cpp-options.ts'
 import { scriptedOptionFields } from '../engines/scripted/scripted-shapes.ts'
 import { transformersOptionFields } from '../engines/transformers/transformers-options.ts'
@@ -14,6 +15,7 @@ export const DEFAULT_ENGINE = 'node-llama-cpp'
 export const BUILT_IN_ENGINES: EngineOptionTable = {
   [DEFAULT_ENGINE]: nodeLlamaCppOptionFields,
   'llama-server': llamaServerOptionFields,
+  mlx: mlxOptionFields,
   scripted: scriptedOptionFields,
   transformers: transformersOptionFields,
   upstream: upstreamOptionFields,

@@ -68,6 +68,18 @@ export class GrammarWalk {
     return ways
   }
 
+  /** Takes a text whole, or nothing of it. @returns whether it can come here */
+  take(text: string): boolean {
+    const before = { positions: this.#positions, mayEnd: this.#mayEnd }
+    for (const character of text) {
+      if (this.step(character.codePointAt(0) ?? 0)) continue
+      this.#positions = before.positions
+      this.#mayEnd = before.mayEnd
+      return false
+    }
+    return true
+  }
+
   /** @returns false when the character cannot come here */
   step(codePoint: number): boolean {
     const moved: Position[] = []

@@ -9,7 +9,8 @@ import { invalidFile } from './gguf/invalid-file.ts'
 import { readGgufModel } from './gguf/read-gguf-facts.ts'
 import { unreadableFile } from './gguf/read-gguf-header.ts'
 import type { ModelFacts } from './model-facts.ts'
-import { readOnnxFolder } from './onnx/onnx-folder.ts'
+import { isOnnxFolder, readOnnxFolder } from './onnx/onnx-folder.ts'
+import { isSafetensorsFolder, readSafetensorsFolder } from './safetensors/safetensors-folder.ts'
 import { weightsId } from './weights-id.ts'
 
 interface Inspected {
@@ -71,19 +72,25 @@ async function lookAt(path: string): Promise<Inspected> {
   return { facts, files: seen }
 }
 
-/** A model of several files (ONNX): the folder is its path. */
+/** A model of several files (ONNX, safetensors): the folder is its path. */
 async function lookAtFolder(path: string): Promise<Inspected> {
-  const { purpose, onnx, files } = await readOnnxFolder(path)
+  const { files, ...judged } = await judgeFolder(path)
   const seen = await Promise.all(files.map(async (file) => ({ path: file, stats: await statOf(file) })))
   const facts: ModelFacts = {
-    format: 'onnx',
     path,
     fileSize: seen.reduce((sum, { stats }) => sum + stats.size, 0),
     contentId: await contentId(seen),
-    purpose,
-    onnx,
+    ...judged,
   }
   return { facts, files: seen }
+}
+
+type JudgedFolder = Pick<ModelFacts, 'format' | 'purpose' | 'onnx' | 'safetensors'> & { files: string[] }
+
+async function judgeFolder(path: string): Promise<JudgedFolder> {
+  const isSafetensors = !(await isOnnxFolder(path)) && (await isSafetensorsFolder(path))
+  if (!isSafetensors) return { format: 'onnx', ...(await readOnnxFolder(path)) }
+  return { format: 'safetensors', purpose: 'generation', ...(await readSafetensorsFolder(path)) }
 }
 
 async function statOf(path: string): Promise<Stats> {

@@ -1,6 +1,6 @@
 /** What inspecting a model's files found. Plain data; nothing here is trusted by an engine without its own checks. */
 export interface ModelFacts {
-  format: 'gguf' | 'onnx' | 'none'
+  format: 'gguf' | 'onnx' | 'safetensors' | 'none'
   /** Absolute path of the file or folder the engine opens; absent for engines without weights. */
   path?: string
   /** Bytes of all files of the model. */
@@ -13,6 +13,7 @@ export interface ModelFacts {
   purpose: ModelPurpose
   gguf?: GgufFacts
   onnx?: OnnxFacts
+  safetensors?: SafetensorsFacts
 }
 
 export type ModelPurpose =
@@ -24,6 +25,24 @@ export type ModelPurpose =
   | 'classification'
   | 'captioning'
   | 'detection'
+
+/** A folder with safetensors, a tokenizer and configuration, as the transformers library and mlx_lm read it. */
+export interface SafetensorsFacts {
+  /** Of `config.json`: `qwen2`, `llama`, … */
+  modelType: string
+  /** Bytes of all weights as stored. */
+  weightBytes: number
+  layers: number
+  /** Context the model was trained for. */
+  contextLength: number
+  kvHeads: number
+  /** Length of a key or value of one head. */
+  headLength: number
+  vocabularySize: number
+  /** Bytes of a number in the cache. */
+  numberBytes: 2 | 4
+  chatTemplate?: string
+}
 
 /** A folder with ONNX graphs, a tokenizer and configuration, as transformers.js and sherpa-onnx read it. */
 export interface OnnxFacts {

@@ -135,6 +135,7 @@ export class ModelPreparer {
 /** The engine of a model that names none: what runs files of its format. */
 function engineFor({ format, purpose }: ModelFacts): string | undefined {
   if (format === 'gguf') return 'node-llama-cpp'
+  if (format === 'safetensors') return 'mlx'
   if (format !== 'onnx') return undefined
   return purpose === 'speech' ? 'speech' : 'transformers'
 }

@@ -4,6 +4,7 @@ import { SystemClock } from '../../src/base/clock.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import { LlamaServerEngine } from '../../src/engines/llama-server/llama-server-engine.ts'
 import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-cpp-engine.ts'
+import { MlxEngine } from '../../src/engines/mlx/mlx-engine.ts'
 import { ScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
 import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
@@ -12,6 +13,7 @@ import { makeTinyModel } from '../models/make-tiny-gguf.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
 import { chat, embedding, factsOf, HOST, specOf } from '../node-llama-cpp/fixtures.ts'
 import { workerEntry } from '../worker/worker-fixtures.ts'
+import { mlxSubject } from './mlx-subject.ts'
 import { scriptedSubject } from './scripted-subject.ts'
 import { openRemote, upstreamSubject } from './upstream-subject.ts'
 
@@ -81,7 +83,11 @@ const llamaServer = new LlamaServerEngine({ enginesDirectory: ENGINES_DIRECTORY,
 const { available: hasServer } = await llamaServer.detect()
 
 /** `runs` is false where the engine's package is not installed. */
+const mlx = new MlxEngine({ enginesDirectory: ENGINES_DIRECTORY })
+const { available: hasMlx } = await mlx.detect()
+
 const SUBJECTS: { name: string; runs: boolean; subject: EngineContractSubject }[] = [
+  { name: 'mlx', runs: hasMlx, subject: mlxSubject(mlx) },
   { name: 'scripted, in-process', runs: true, subject: scriptedSubject(new ScriptedEngine()) },
   { name: 'scripted, in a worker', runs: true, subject: scriptedSubject(inWorker(new ScriptedEngine())) },
   { name: 'node-llama-cpp, in-process', runs: installed, subject: llamaSubject(llama) },

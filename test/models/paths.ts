@@ -8,6 +8,9 @@ const ROOT = resolve(import.meta.dirname, '../..')
 /** Our own trained model of 0.36 M parameters; its README lists what it answers. */
 export const TINY_CHAT: string = join(import.meta.dirname, 'tiny-chat/tiny-chat.gguf')
 
+/** The same as safetensors, with tokenizer and template beside it. */
+export const TINY_CHAT_FOLDER: string = join(import.meta.dirname, 'tiny-chat')
+
 /** A real model of 135 M parameters that `npm test` fetches. */
 export const SMOLLM2: string = join(
   ROOT,

@@ -4,7 +4,7 @@ import { HostMemoryProbe } from '../../host/memory-probe.ts'
 import { examineDevices, examineProcessor, type DeviceFindings } from '../doctor/device-checks.ts'
 import { examineBudget, examinePressure } from '../doctor/pressure-checks.ts'
 import { examineDatabase, examineModels } from '../doctor/store-checks.ts'
-import { examineEngine, examineLlamaServer, examineNode } from '../doctor/software-checks.ts'
+import { examineEngine, examineLlamaServer, examineMlx, examineNode } from '../doctor/software-checks.ts'
 import { examineHome, examineMemory, examinePort } from '../doctor/machine-checks.ts'
 import { examineConfiguration, examineServer } from '../doctor/yard-checks.ts'
 import { examinePackageManagers } from '../doctor/package-manager-checks.ts'
@@ -29,6 +29,9 @@ export async function doctor(context: CommandContext, options: DoctorOptions): C
     examineNode(),
     examineEngine(context.directories),
     await examineLlamaServer(context.directories),
+    ...(models?.some(({ engine }) => engine === 'mlx') === true
+      ? [await examineMlx(context.directories)]
+      : []),
     examineProcessor(),
     examineMemory(probe),
     examinePressure(),

@@ -1,5 +1,6 @@
 import { toModelyardError } from '../../base/errors.ts'
 import type { YardDirectories } from '../../config/directories.ts'
+import { installedMlxVersion, MLX_VERSIONS } from '../../engines/mlx/find-mlx.ts'
 import { findServer } from '../../engines/llama-server/find-server.ts'
 import { enginePackage, installedVersion } from '../engines/engine-package.ts'
 import type { Check } from './check.ts'
@@ -47,5 +48,19 @@ export async function examineLlamaServer({ engines }: YardDirectories): Promise<
     status: 'warning',
     found: found.reason,
     remedy: `Models with engine: llama-server need it. ${found.remedy}`,
+  }
+}
+
+/** What models with `engine: mlx` run on; asked only where there are some. */
+export async function examineMlx({ engines }: YardDirectories): Promise<Check> {
+  const version = await installedMlxVersion(engines)
+  const wanted = MLX_VERSIONS['mlx-lm']
+  const name = 'mlx'
+  if (version === wanted) return { name, status: 'ok', found: `mlx-lm ${version} in ${engines}` }
+  return {
+    name,
+    status: 'warning',
+    found: version === undefined ? 'mlx-lm is not installed' : `mlx-lm ${version}, wanted is ${wanted}`,
+    remedy: 'It is installed on first use, or now: modelyard engines install mlx',
   }
 }

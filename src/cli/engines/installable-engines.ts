@@ -1,11 +1,13 @@
 import { ModelyardError } from '../../base/errors.ts'
 import type { InstallableEngine } from './installable-engine.ts'
 import { llamaServerPackage } from './llama-server-package.ts'
+import { mlxPackage } from './mlx-package.ts'
 import { npmEngine } from './npm-engine.ts'
 import { PACKAGED_ENGINES } from './packaged-engines.ts'
 
 const OTHERS: Record<string, () => InstallableEngine> = {
   'llama-server': () => llamaServerPackage(),
+  mlx: () => mlxPackage(),
 }
 
 /** Engines that `engines install` knows. */

@@ -6,12 +6,12 @@ import { installedServer } from '../../engines/llama-server/find-server.ts'
 import { processorFlags } from '../../host/processor-flags.ts'
 import { runCommand, type CommandOutcome } from '../../host/run-command.ts'
 import { compileServer } from './compile-server.ts'
+import { findPython } from './find-python.ts'
 import type { InstallOptions } from './install-engine.ts'
 import { LAUNCHER } from './llama-server-launcher.ts'
 
 /** The wheel, and the version that was tested. */
 export const WHEEL = { name: 'xllamacpp', version: '2026.10.11549' }
-const LEAST_PYTHON = [3, 10] as const
 /** What the wheel's program is compiled for on this architecture; other ones have no such choice. */
 const NEEDED_FLAGS = ['avx2', 'fma', 'f16c', 'bmi2']
 
@@ -68,7 +68,13 @@ export async function removeServer(enginesFolder: string): Promise<boolean> {
 async function fetchWheel(draft: string, options: ServerInstallOptions): Promise<void> {
   if (process.platform === 'win32') throw noWheel('On Windows it is not prepared.')
   requireProcessor(await processorFlags())
-  const python = await findPython(options)
+  const python = await findPython('llama-server', {
+    least: [3, 10],
+    modules: ['pip'],
+    without:
+      '; or compile it: modelyard engines install llama-server --from-source; or put llama-server on PATH',
+    signal: options.signal,
+  })
   const outcome = await runCommand({
     command: python,
     args: pipArguments(join(draft, 'site')),
@@ -105,28 +111,6 @@ export function requireProcessor(flags: ReadonlySet<string> | undefined): void {
 function noWheel(why: string): ModelyardError {
   const message = `The wheel with llama-server cannot be used here. ${why} Compile it instead: modelyard engines install llama-server --from-source; or put llama-server on PATH.`
   return new ModelyardError('unsupported', message)
-}
-
-/** The first Python that is new enough and has pip. */
-async function findPython({ signal }: InstallOptions): Promise<string> {
-  const question =
-    'import sys, pip; print("%d %d %s" % (sys.version_info[0], sys.version_info[1], sys.executable))'
-  for (const command of ['python3', 'python']) {
-    const lines: string[] = []
-    const outcome = await runCommand({
-      command,
-      args: ['-c', question],
-      signal,
-      onLine: (line) => lines.push(line),
-    })
-    const [, major, minor, path] = /^(\d+) (\d+) (.+)$/.exec(lines.at(-1) ?? '') ?? []
-    if (outcome.code !== 0 || path === undefined) continue
-    if (Number(major) === LEAST_PYTHON[0] && Number(minor) >= LEAST_PYTHON[1]) return path
-  }
-  throw new ModelyardError(
-    'engine_missing',
-    `llama-server comes in a Python wheel, and there is no python3 with pip from ${LEAST_PYTHON.join('.')} on. Install one and try again; or compile it: modelyard engines install llama-server --from-source; or put llama-server on PATH.`,
-  )
 }
 
 /** Its first run, which shows that it runs here. */

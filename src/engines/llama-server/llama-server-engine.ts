@@ -30,9 +30,10 @@ import { LlamaServerModel } from './llama-server-model.ts'
 import { llamaServerOptions } from './llama-server-options.ts'
 import { LLAMA_SERVER_CAPABILITIES, planLlamaServer } from './llama-server-plan.ts'
 import { SavedSlots } from './saved-slots.ts'
+import { refusedInOurWords } from './server-refusal.ts'
 import { startServer, type StartedServer } from './start-server.ts'
 import { isNotedText, Vocabulary } from './vocabulary.ts'
-import { WorkerLife } from './worker-life.ts'
+import { WorkerLife } from '../supervision/worker-life.ts'
 
 export interface LlamaServerEngineOptions {
   /** Folder of installed engines. */
@@ -164,11 +165,13 @@ export class LlamaServerEngine implements Engine {
     })
     const { mmproj } = llamaServerOptions(plan.spec)
     const life = new WorkerLife({
-      plan,
+      engine: this.name,
+      model: plan.model,
       child,
       connection,
       clock: this.#clock,
       deadlines: { ...WORKER_DEADLINES, ...this.#options.deadlines },
+      refused: (refusal) => refusedInOurWords(refusal, plan),
       onGone: async () => await rm(slotFolder, { recursive: true, force: true }),
     })
     const imageMark = mmproj === undefined ? undefined : (props.media_marker ?? '<__media__>')

@@ -1,5 +1,4 @@
 import { devicesAmong } from '../../host/memory.ts'
-import { onAbort } from '../../base/abort.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import { measureProcessTree } from '../../host/process-memory.ts'
@@ -13,7 +12,7 @@ import { promptOf } from './prompt.ts'
 import type { SavedSlots } from './saved-slots.ts'
 import type { TextHost } from './text-host.ts'
 import { runText, type TextTask } from './text-run.ts'
-import type { WorkerLife } from './worker-life.ts'
+import type { WorkerLife } from '../supervision/worker-life.ts'
 
 /** Enough to see how fast prompts are evaluated. */
 const WARM_UP_WORDS = 64
@@ -64,30 +63,11 @@ export class LlamaServerModel implements LoadedModel {
     return this.#parts.child.logPath
   }
 
-  async *run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
+  run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
     const { life } = this.#parts
-    life.check()
-    signal.throwIfAborted()
-    const work = life.begin()
-    const off = onAbort(signal, () => work.controller.abort(signal.reason))
-    const parts = this.#start(task, { slot: this.#slot(slot), keptPrefix, signal: work.controller.signal })
-    try {
-      for (;;) {
-        const step = await parts.next()
-        if (signal.aborted) throw signal.reason
-        if (step.done === true) return step.value
-        work.isHeld = true
-        yield step.value
-        work.isHeld = false
-      }
-    } catch (error) {
-      throw await life.reasonOf(error, signal, work)
-    } finally {
-      off()
-      work.controller.abort() // Ends the request there when the reader has left.
-      await parts.return(undefined as never).catch(() => undefined)
-      life.finish(work)
-    }
+    return life.stream(signal, (both) =>
+      this.#start(task, { slot: this.#slot(slot), keptPrefix, signal: both }),
+    )
   }
 
   async countTokens(task: Task, signal?: AbortSignal): Promise<number> {

@@ -7,7 +7,7 @@ import type { LoadPlan } from '../engine.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
 import { fitted } from '../llama-cpp/unit-vector.ts'
 import { requireTask } from '../task-checks.ts'
-import type { ServerConnection } from './server-connection.ts'
+import type { ServerConnection } from '../supervision/server-connection.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** Inputs that are sent at once: between two of these an abort is heard at once. */

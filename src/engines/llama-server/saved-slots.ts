@@ -3,7 +3,7 @@ import { copyFile, rm, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
 import { isSealedFor, sealSlotFile } from '../llama-cpp/slot-file.ts'
-import { RefusedByServer, type ServerConnection } from './server-connection.ts'
+import { RefusedByServer, type ServerConnection } from '../supervision/server-connection.ts'
 
 /**
  * Contexts of slots in files anywhere. The server reads and writes only names in its own folder, so that a name there is made to stand for

@@ -1,6 +1,6 @@
 import { ModelyardError } from '../../base/errors.ts'
 import type { LoadPlan } from '../engine.ts'
-import type { RefusedByServer } from './server-connection.ts'
+import type { RefusedByServer } from '../supervision/server-connection.ts'
 
 const LONGEST_MESSAGE = 500
 

@@ -2,14 +2,14 @@ import { visibleDevices } from '../../host/visible-devices.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { abortError, onAbort } from '../../base/abort.ts'
 import { sleep, type Clock } from '../../base/clock.ts'
 import { createId } from '../../base/ids.ts'
 import { measureProcessTree } from '../../host/process-memory.ts'
 import type { LoadOptions, LoadPlan } from '../engine.ts'
-import { WorkerChild } from '../supervision/worker-child.ts'
+import { launchServer } from '../supervision/launch-server.ts'
+import type { WorkerChild } from '../supervision/worker-child.ts'
 import { launchArguments } from './launch-arguments.ts'
-import { ServerConnection } from './server-connection.ts'
+import type { ServerConnection } from '../supervision/server-connection.ts'
 import { startFailure } from './start-failure.ts'
 
 /** Milliseconds between two questions whether the model is loaded. */
@@ -39,41 +39,26 @@ export interface StartedServer {
 export async function startServer(plan: LoadPlan, options: StartOptions): Promise<StartedServer> {
   const slotFolder = await mkdtemp(join(tmpdir(), 'modelyard-slots-'))
   const key = createId('')
-  let portFound: (port: number) => void = () => undefined
-  const port = new Promise<number>((resolve) => {
-    portFound = resolve
-  })
   const { cores, batchSize, clock, command, recordsDirectory, logDirectory, signal } = options
-  const child = new WorkerChild({
-    command,
-    args: launchArguments(plan, { cores, batchSize, slotFolder }),
-    clock,
-    label: plan.model,
-    recordsDirectory,
-    logDirectory,
-    // The environment of a process is its user's alone; its command line is everybody's.
-    environment: { LLAMA_API_KEY: key, ...visibleDevices(plan.footprint) },
-    onLine: (line) => {
-      const found = LISTENING.exec(line)?.[1]
-      if (found !== undefined) portFound(Number(found))
-    },
-  })
-  const off = onAbort(signal, () => child.kill('its load was given up'))
-  let connection: ServerConnection | undefined
   try {
-    const gone = child.exited.then((exit) => Promise.reject(startFailure(plan, exit)))
-    gone.catch(() => undefined)
-    connection = new ServerConnection(await Promise.race([port, gone]), key)
-    await Promise.race([untilLoaded(plan, child, connection, options), gone])
-    return { child, connection, slotFolder }
+    const started = await launchServer({
+      command,
+      args: launchArguments(plan, { cores, batchSize, slotFolder }),
+      clock,
+      label: plan.model,
+      recordsDirectory,
+      logDirectory,
+      environment: { LLAMA_API_KEY: key, ...visibleDevices(plan.footprint) },
+      key,
+      listening: LISTENING,
+      signal,
+      failure: (exit) => startFailure(plan, exit),
+      untilReady: async (child, connection) => await untilLoaded(plan, child, connection, options),
+    })
+    return { ...started, slotFolder }
   } catch (error) {
-    child.kill('its load has failed')
-    await child.exited
-    await connection?.close()
     await rm(slotFolder, { recursive: true, force: true })
-    throw signal.aborted ? abortError(signal) : error
-  } finally {
-    off()
+    throw error
   }
 }
 

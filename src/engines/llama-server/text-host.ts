@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PromptMaker } from './prompt.ts'
-import type { ServerConnection } from './server-connection.ts'
+import type { ServerConnection } from '../supervision/server-connection.ts'
 
 /** What a run needs of the model it runs on. */
 export interface TextHost extends PromptMaker {

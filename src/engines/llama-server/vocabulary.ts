@@ -1,7 +1,7 @@
 import { ModelyardError } from '../../base/errors.ts'
 import type { GgufVocabulary } from '../../models/gguf/read-vocabulary.ts'
 import { TURN_ENDS } from '../llama-cpp/turn-ends.ts'
-import type { ServerConnection } from './server-connection.ts'
+import type { ServerConnection } from '../supervision/server-connection.ts'
 
 const TYPE_UNKNOWN = 2
 const TYPE_CONTROL = 3

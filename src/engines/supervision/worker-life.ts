@@ -1,22 +1,27 @@
+import { onAbort } from '../../base/abort.ts'
 import { sleep, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
-import type { ExitReport, LoadPlan } from '../engine.ts'
-import type { WorkerChild } from '../supervision/worker-child.ts'
-import type { WorkerDeadlines } from '../supervision/worker-deadlines.ts'
-import { describeExit, workerExited, type WorkerExit } from '../supervision/worker-exit.ts'
-import { WorkerWatch } from '../supervision/worker-watch.ts'
+import type { PartStream } from '../../tasks/part.ts'
+import type { ExitReport } from '../engine.ts'
 import { RefusedByServer, type ServerConnection } from './server-connection.ts'
-import { refusedInOurWords } from './server-refusal.ts'
+import type { WorkerChild } from './worker-child.ts'
+import type { WorkerDeadlines } from './worker-deadlines.ts'
+import { describeExit, workerExited, type WorkerExit } from './worker-exit.ts'
+import { WorkerWatch } from './worker-watch.ts'
 
 /** Milliseconds in which a broken connection may turn out to be the end of the process. */
 const EXIT_NEWS = 300
 
 export interface WorkerLifeOptions {
-  plan: LoadPlan
+  /** Name of the engine, for errors. */
+  engine: string
+  model: string
   child: WorkerChild
   connection: ServerConnection
   clock: Clock
   deadlines: WorkerDeadlines
+  /** What its server refused, in our words. */
+  refused: (refusal: RefusedByServer) => ModelyardError
   /** Called when the process is gone. */
   onGone: () => Promise<void>
 }
@@ -54,7 +59,7 @@ export class WorkerLife {
   /** @throws worker_exited when the model is gone */
   check(): void {
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#unloading !== undefined) throw gone(this.#options.plan.model)
+    if (this.#unloading !== undefined) throw gone(this.#options.model)
   }
 
   /** Replaces the one who is told of movements. */
@@ -81,6 +86,32 @@ export class WorkerLife {
     if (this.#work.size === 0) this.#watch.end()
   }
 
+  /** Runs something that streams and ends with the model, with its signal, or when its reader leaves. */
+  async *stream(signal: AbortSignal, start: (signal: AbortSignal) => PartStream): PartStream {
+    this.check()
+    signal.throwIfAborted()
+    const work = this.begin()
+    const off = onAbort(signal, () => work.controller.abort(signal.reason))
+    const parts = start(work.controller.signal)
+    try {
+      for (;;) {
+        const step = await parts.next()
+        if (signal.aborted) throw signal.reason
+        if (step.done === true) return step.value
+        work.isHeld = true
+        yield step.value
+        work.isHeld = false
+      }
+    } catch (error) {
+      throw await this.reasonOf(error, signal, work)
+    } finally {
+      off()
+      work.controller.abort() // Ends the request there when the reader has left.
+      await parts.return(undefined as never).catch(() => undefined)
+      this.finish(work)
+    }
+  }
+
   /** Does something short, that ends with the model. */
   async during<Outcome>(
     signal: AbortSignal | undefined,
@@ -104,14 +135,15 @@ export class WorkerLife {
   async reasonOf(thrown: unknown, signal: AbortSignal | undefined, { controller }: Work): Promise<unknown> {
     if (signal?.aborted === true) return signal.reason
     if (controller.signal.aborted) return controller.signal.reason
-    if (thrown instanceof RefusedByServer) return refusedInOurWords(thrown, this.#options.plan)
+    if (thrown instanceof RefusedByServer) return this.#options.refused(thrown)
     if (thrown instanceof ModelyardError && thrown.code !== 'engine_failed') return thrown
     if (!isConnectionTrouble(thrown)) return thrown
     await Promise.race([this.exited, sleep(this.#options.clock, EXIT_NEWS)])
     if (this.#failure !== undefined) return this.#failure
     if (thrown instanceof ModelyardError) return thrown
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
-    const message = `The connection to the llama-server worker of "${this.#options.plan.model}" broke: ${reason}`
+    const { engine, model } = this.#options
+    const message = `The connection to the ${engine} worker of "${model}" broke: ${reason}`
     return new ModelyardError('engine_failed', message, { cause: thrown })
   }
 
@@ -125,8 +157,8 @@ export class WorkerLife {
   }
 
   async #end(): Promise<void> {
-    const { plan, child, connection, deadlines } = this.#options
-    const cut = new ModelyardError('run_cut', `Model "${plan.model}" was unloaded while it answered.`)
+    const { model, child, connection, deadlines } = this.#options
+    const cut = new ModelyardError('run_cut', `Model "${model}" was unloaded while it answered.`)
     for (const { controller } of this.#work) controller.abort(cut)
     await connection.close()
     await child.process.stop({ grace: deadlines.terminate })
@@ -144,7 +176,7 @@ export class WorkerLife {
 
   async #leave(exit: WorkerExit): Promise<ExitReport> {
     const expected = this.#unloading !== undefined && exit.ended === undefined
-    this.#failure = expected ? gone(this.#options.plan.model) : workerExited(exit)
+    this.#failure = expected ? gone(this.#options.model) : workerExited(exit)
     this.#watch.end()
     await this.#options.connection.close()
     await this.#options.onGone()

@@ -27,7 +27,7 @@ export class RefusedByServer extends Error {
   }
 }
 
-/** HTTP to one llama-server, with kept connections. undici is loaded on first use: it costs 60 ms of a server's start. */
+/** HTTP to the server in a worker of ours, with kept connections. undici is loaded on first use: it costs 60 ms of a server's start. */
 export class ServerConnection {
   readonly #origin: string
   readonly #headers: Record<string, string>

@@ -1,0 +1,39 @@
+import { ModelyardError } from '../../base/errors.ts'
+import type { LoadFailureClass, LoadPlan } from '../engine.ts'
+import { classifyExit, describeExit, type WorkerExit } from '../supervision/worker-exit.ts'
+
+/** What Python's last words mean. */
+const SIGNS: readonly [LoadFailureClass, RegExp][] = [
+  ['missing_engine', /ModuleNotFoundError|No module named|ImportError/],
+  ['out_of_memory', /MemoryError|bad_alloc|\[metal::malloc\]|Insufficient Memory/i],
+  [
+    'bad_file',
+    /load_safetensors|No safetensors found|safetensors|Missing \d+ parameters|not in model|JSONDecodeError/i,
+  ],
+  ['bad_file', /Model type .* not supported|tokenizer/i],
+  ['bad_option', /unrecognized arguments|invalid \w+ value|adapter/i],
+]
+
+const WHAT_NOW: Partial<Record<LoadFailureClass, string>> = {
+  missing_engine: ' Install it anew: modelyard engines install mlx',
+  out_of_memory: ' Use a smaller context, fewer slots or a smaller model.',
+  bad_file:
+    ' Its folder is damaged, incomplete, or of a kind that this version of mlx_lm does not know; fetch it anew.',
+  bad_option: ' Look at the model’s options.',
+  crash: ' The last log lines are in the details.',
+}
+
+/** The error of a load whose worker ended before it listened. */
+export function mlxStartFailure({ model }: LoadPlan, exit: WorkerExit): ModelyardError {
+  const log = exit.logTail.join('\n')
+  const ended = exit.ended === undefined && exit.error === undefined && exit.signal === null
+  const told = ended ? SIGNS.find(([, sign]) => sign.test(log))?.[0] : undefined
+  const failure = told ?? classifyExit(exit)
+  const complaint = exit.logTail.findLast((line) => /^\w*(Error|Exception)\b/.test(line))
+  const words = complaint === undefined ? '' : ` (${complaint})`
+  const message = `"${model}" could not be loaded: its mlx worker ${describeExit(exit)}${words}.${WHAT_NOW[failure] ?? ''}`
+  const { code, signal, logTail } = exit
+  return new ModelyardError('model_load_failed', message, {
+    details: { failure, exitCode: code, signal, logTail },
+  })
+}

@@ -1,0 +1,47 @@
+import type { Engine, LoadPlan } from '../../src/engines/engine.ts'
+import { ModelInspector } from '../../src/models/inspect-model.ts'
+import type { EngineContractSubject } from '../../src/testing/index.ts'
+import { TINY_CHAT_FOLDER } from '../models/paths.ts'
+import { chat, HOST, specOf } from '../node-llama-cpp/fixtures.ts'
+
+/** The tokens that would end a turn are forbidden. */
+const NO_END = { temperature: 0, logitBias: { 0: -100, 2: -100 } }
+const GREEDY = { sampling: { temperature: 0 } }
+
+/** What the contract must know of the mlx engine: the test model's safetensors, in a worker. */
+export function mlxSubject(engine: Engine): EngineContractSubject {
+  const inspector = new ModelInspector()
+  return {
+    engine,
+    plan: async ({ slots, contextSize }): Promise<LoadPlan> =>
+      engine.plan(
+        specOf({ engine: 'mlx', slots, context: contextSize }),
+        await inspector.inspect(TINY_CHAT_FOLDER),
+        HOST,
+      ),
+    chats: [
+      { task: chat('hi', GREEDY), answer: 'Hello, how are you today?' },
+      { task: chat('Count.', GREEDY), answer: 'one two three four five six seven eight nine ten' },
+      { task: chat('Hello, how are you today?', GREEDY), answer: 'I am fine, thank you.' },
+    ],
+    endless: chat('Count.', { sampling: NO_END }),
+    longPrompt: (tokens) => chat('one two three '.repeat(Math.ceil(tokens / 3)), { sampling: NO_END }),
+    controlText: '<|im_end|>',
+    holdsFormats: true,
+    continuation: {
+      task: chat(
+        [
+          { role: 'user', content: 'hi' },
+          { role: 'assistant', content: 'Hello, how' },
+        ],
+        GREEDY,
+      ),
+      answer: ' are you today?',
+    },
+    gaps: {
+      'never shows a part of a character': 'tiny-chat says none; test/mlx has a form that asks for some',
+      'writes a slot to a file and reads it back into another slot, and no foreign file':
+        'mlx_lm’s server keeps beginnings in memory alone',
+    },
+  }
+}
