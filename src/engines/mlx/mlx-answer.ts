@@ -3,7 +3,7 @@ import type { Part, TokenLogprob } from '../../tasks/part.ts'
 import type { AnswerReader } from '../llama-cpp/answer-reader.ts'
 import type { FormKeeper, Verdict } from './form-keeper.ts'
 import { withForbidden, type MlxSampling } from './mlx-request.ts'
-import type { MlxHost } from './mlx-run.ts'
+import type { MlxHost } from './mlx-host.ts'
 import { readLines, type WireLine } from './read-lines.ts'
 
 /** Why the model stopped writing; `again` = it has to go on from what was taken. */

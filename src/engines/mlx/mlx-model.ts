@@ -6,8 +6,9 @@ import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts
 import type { WorkerChild } from '../supervision/worker-child.ts'
 import type { WorkerLife } from '../supervision/worker-life.ts'
 import { requireTask } from '../task-checks.ts'
+import type { MlxHost } from './mlx-host.ts'
 import { mlxPromptOf } from './mlx-prompt.ts'
-import { runMlx, type MlxHost, type TextTask } from './mlx-run.ts'
+import { runMlx, type TextTask } from './mlx-run.ts'
 
 export interface MlxModelParts {
   child: WorkerChild

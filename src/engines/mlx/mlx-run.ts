@@ -1,25 +1,15 @@
-import type { Clock } from '../../base/clock.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { FinishReason, Part, Result } from '../../tasks/part.ts'
 import { AnswerReader } from '../llama-cpp/answer-reader.ts'
-import type { ServerConnection } from '../supervision/server-connection.ts'
 import { requireRoom } from '../task-checks.ts'
 import { FormKeeper } from './form-keeper.ts'
 import { MlxAnswer } from './mlx-answer.ts'
-import { mlxPromptOf, type MlxPrompt, type MlxPromptMaker } from './mlx-prompt.ts'
+import type { MlxHost } from './mlx-host.ts'
+import { mlxPromptOf, type MlxPrompt } from './mlx-prompt.ts'
 import { mlxSampling } from './mlx-request.ts'
 
 export type TextTask = ChatTask | CompletionTask
-
-/** What a run needs of the model it runs on. */
-export interface MlxHost extends MlxPromptMaker {
-  connection: ServerConnection
-  clock: Clock
-  draftTokens: number
-  /** A token came or a prefill moved. */
-  moved: () => void
-}
 
 type Ending = Exclude<FinishReason, 'abort' | 'timeout'>
 
