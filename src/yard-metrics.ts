@@ -111,7 +111,7 @@ function counter(name: string, help: string, samples: readonly Sample[]): Metric
   return { name, help, type: 'counter', samples }
 }
 
-function poolFamilies({ models, instances, queue, runs, threads }: PoolStatus): MetricFamily[] {
+function poolFamilies({ models, instances, queue, runs, threads, contexts }: PoolStatus): MetricFamily[] {
   const known = Object.entries(models)
   const waiting = new Map<string, number>(known.map(([model]) => [model, 0]))
   for (const { model } of queue) waiting.set(model, (waiting.get(model) ?? 0) + 1)
@@ -145,6 +145,31 @@ function poolFamilies({ models, instances, queue, runs, threads }: PoolStatus): 
       'modelyard_instance_slots',
       'Slots there are.',
       instances.map((instance) => ({ labels: labelsOf(instance), value: instance.slots.length })),
+    ),
+    gauge('modelyard_contexts_parked', 'Contexts on disk.', [{ value: contexts.count }]),
+    gauge('modelyard_contexts_bytes', 'What they take there.', [{ value: contexts.bytes }]),
+    counter(
+      'modelyard_context_restores_total',
+      'Restores of which the engine confirmed the tokens.',
+      known.map(([model, status]) => ({ labels: { model }, value: status.contexts.restored })),
+    ),
+    counter(
+      'modelyard_context_saved_tokens_total',
+      'Prompt tokens that did not have to be computed again, as engines confirmed them.',
+      known.map(([model, status]) => ({ labels: { model }, value: status.contexts.savedTokens })),
+    ),
+    counter(
+      'modelyard_context_saved_seconds_total',
+      'What they would have taken.',
+      known.map(([model, status]) => ({ labels: { model }, value: status.contexts.savedSeconds })),
+    ),
+    gauge(
+      'modelyard_context_unfit',
+      '1 for models whose restores do not hold; the state says why.',
+      known.map(([model, status]) => ({
+        labels: { model },
+        value: Number(status.contexts.unfit !== undefined),
+      })),
     ),
     gauge('modelyard_runs_active', 'Runs under way.', [{ value: runs.active }]),
     gauge('modelyard_runs_limit', 'Runs that may be under way at once.', [{ value: runs.limit }]),

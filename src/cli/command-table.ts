@@ -215,6 +215,8 @@ function addSimulation(root: Command, context: CommandContext, perform: Perform)
         'lru',
         'lru-without-patience',
         'arrival-order',
+        'without-affinity',
+        'without-parking',
       ]),
     )
     .addHelpText(

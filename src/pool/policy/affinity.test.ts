@@ -48,6 +48,21 @@ describe('the choice of a slot (R3, P5)', () => {
     expect(two.granted?.reason).toBe('slot 1 of m#1 is empty')
   })
 
+  it('never takes the slot of a long conversation for a one-off while a short one is there, until nobody has asked for it in hours', () => {
+    const world = withSlots(2)
+    visit(world, { chain: requestChain('x', 'long', 5) })
+    visit(world, { chain: requestChain('y', 'short', 0) })
+    for (const name of ['a', 'b', 'c'])
+      expect(visit(world, { chain: requestChain(name, 'once', 0) }).granted?.slot).toBe(1)
+    expect(visit(world, { chain: requestChain('x', 'long', 6) }).granted).toMatchObject({
+      slot: 0,
+      keptPrefix: 13,
+    })
+    world.run(world.now + 6 * 3_600_000)
+    visit(world, { chain: requestChain('y', 'short', 0) })
+    expect(visit(world, { chain: requestChain('d', 'once', 0) }).granted?.slot).toBe(0)
+  })
+
   it('takes the least recently used of slots that share nothing, and clears it', () => {
     const world = withSlots(2)
     visit(world, { chain: requestChain('x', 'a', 0) })

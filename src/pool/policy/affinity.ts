@@ -1,5 +1,6 @@
 import { sharedBlocks, type Fingerprint } from '../../tasks/fingerprint.ts'
 import type { Instance, ModelState, Slot } from './state.ts'
+import { agedWorth } from './context-worth.ts'
 import type { SlotChoice } from './step.ts'
 
 /** Characters of a shared beginning that are worth more than the order of use. */
@@ -19,6 +20,8 @@ interface Candidate extends SlotChoice {
   readonly shared: number
   /** Characters of the shared beginning. */
   readonly size: number
+  /** What would be lost with the slot's context: its tokens, aged. Among slots of one model a token takes as long as any other. */
+  readonly value: number
 }
 
 /** The conversation goes on in this slot, or is taken up again within it: one chain is wholly the beginning of the other. */
@@ -26,32 +29,43 @@ function continues(slot: Slot, chain: Fingerprint, shared: number): boolean {
   return shared > 0 && (shared === slot.chain.length || shared === chain.length)
 }
 
-function candidate(instance: Instance, index: number, slot: Slot, chain: Fingerprint): Candidate {
+function candidate(instance: Instance, index: number, slot: Slot, chain: Fingerprint, at: number): Candidate {
   const shared = sharedBlocks(slot.chain, chain)
   const fit = slot.chain.length === 0 ? 'empty' : continues(slot, chain, shared) ? 'continues' : 'divergent'
-  return { instance, index, fit, slot, shared, size: shared === 0 ? 0 : (chain[shared - 1]?.end ?? 0) }
+  const size = shared === 0 ? 0 : (chain[shared - 1]?.end ?? 0)
+  return { instance, index, fit, slot, shared, size, value: agedWorth(slot.tokens, slot.usedAt, at) }
 }
 
 const RANK = { continues: 0, empty: 1, divergent: 2 } as const
 
-/** True when `a` is the better place. R3 (a): the longest share; (b): where others run already, so that no threads are woken; (d): a share worth it, else least recently used. */
+/** True when `a` is the better place. R3 (a): the longest share; (b): where others run already, so that no threads are woken; (d): a share worth it, else the least to lose, so that a one-off does not take a long conversation's slot; else least recently used. */
 function isBetter(a: Candidate, b: Candidate, worthIt: boolean): boolean {
   if (a.fit !== b.fit) return RANK[a.fit] < RANK[b.fit]
   if (a.fit === 'continues')
     return a.shared > b.shared || (a.shared === b.shared && a.slot.usedAt > b.slot.usedAt)
   if (a.fit === 'empty') return a.instance.leases > 0 && b.instance.leases === 0
   if (worthIt && a.size !== b.size) return a.size > b.size
+  if (isFarFrom(a.value, b.value)) return a.value < b.value
   return a.slot.usedAt < b.slot.usedAt
 }
 
+/** Twice as much, at least: of two that are worth about the same the older goes. */
+function isFarFrom(a: number, b: number): boolean {
+  return Math.max(a, b) > 2 * Math.min(a, b)
+}
+
 /** R3 (a), (b), (d): the best free slot. A conversation keeps its own; two that share only a beginning get different ones while there are empty ones. */
-export function chooseSlot(open: readonly Instance[], chain: Fingerprint): SlotChoice | undefined {
+export function chooseSlot(
+  open: readonly Instance[],
+  chain: Fingerprint,
+  at: number,
+): SlotChoice | undefined {
   let best: Candidate | undefined
   const length = chain.at(-1)?.end ?? 0
   for (const instance of open) {
     for (const [index, slot] of instance.slots.entries()) {
       if (slot.lease !== undefined) continue
-      const next = candidate(instance, index, slot, chain)
+      const next = candidate(instance, index, slot, chain, at)
       const size = Math.max(next.size, best?.size ?? 0)
       if (best === undefined || isBetter(next, best, size >= Math.min(WORTH_KEEPING, length / 2))) best = next
     }

@@ -82,6 +82,11 @@ export function agedValue(
 ): number {
   // What is wanted for its own sake does not age.
   if (isKept) return worth
+  return agedWorth(worth, usedAt, at)
+}
+
+/** Half of it each half-hour since it was last of use. */
+export function agedWorth(worth: number, usedAt: number, at: number): number {
   return worth * 2 ** (-Math.max(0, at - usedAt) / HALF_LIFE)
 }
 

@@ -62,7 +62,7 @@ function placeRun(
     if (!step.rules.mayRun(step.state)) return waits(turn, ticket, concurrencyWait(step))
     if (!step.rules.fitsTogether(step, model)) return waitForOthersWithParts(step, turn, model, ticket)
   }
-  const choice = step.rules.chooseSlot(able, ticket.chain)
+  const choice = step.rules.chooseSlot(able, ticket.chain, step.at)
   if (choice === undefined) return 'blocked'
   const beginning = step.rules.awaitedBeginning(step, ticket, choice)
   if (beginning !== undefined) return waitForBeginning(turn, ticket, beginning)

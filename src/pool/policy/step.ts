@@ -95,7 +95,7 @@ export interface Rules {
   readonly classOf: (ticket: Ticket, at: number, limits: PoolLimits) => number
   /** R3 */
   readonly accepts: (instance: Instance, model: ModelState) => boolean
-  readonly chooseSlot: (open: readonly Instance[], chain: Fingerprint) => SlotChoice | undefined
+  readonly chooseSlot: (open: readonly Instance[], chain: Fingerprint, at: number) => SlotChoice | undefined
   readonly keptPrefix: (slot: Slot, chain: Fingerprint) => number
   readonly awaitedBeginning: (step: Step, ticket: Ticket, choice: SlotChoice) => Wait | undefined
   readonly endsLease: (slot: Slot, lease: string, at: number) => boolean

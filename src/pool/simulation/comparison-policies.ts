@@ -4,7 +4,12 @@ import { RULES } from '../policy/rules.ts'
 import type { PoolState } from '../policy/state.ts'
 import type { Rules } from '../policy/step.ts'
 
-export type ComparisonPolicy = 'lru' | 'lru-without-patience' | 'arrival-order'
+export type ComparisonPolicy =
+  | 'lru'
+  | 'lru-without-patience'
+  | 'arrival-order'
+  | 'without-affinity'
+  | 'without-parking'
 
 /** Victims by order of use alone, as most servers choose them. */
 const leastRecentlyUsed: Partial<Rules> = { costOf: (_step, instance) => instance.usedAt }
@@ -16,12 +21,34 @@ const withoutPatience: Partial<Rules> = {
   safeUntil: ({ readyAt = Number.POSITIVE_INFINITY }, { minimumResidency }) => readyAt + minimumResidency,
 }
 
+const withoutParking: Partial<Rules> = {
+  isWorthParking: () => false,
+  fitsInstance: () => false,
+  awaitedBeginning: () => undefined,
+}
+
+const leastRecentlyUsedSlot: Rules['chooseSlot'] = (open) => {
+  const free = open.flatMap((instance) =>
+    instance.slots.flatMap(({ lease, usedAt, chain }, index) =>
+      lease === undefined ? [{ instance, index, usedAt, isEmpty: chain.length === 0 }] : [],
+    ),
+  )
+  const [first] = free.sort((a, b) => a.usedAt - b.usedAt)
+  if (first === undefined) return undefined
+  const { instance, index, isEmpty } = first
+  return { instance, index, fit: isEmpty ? 'empty' : 'divergent' }
+}
+
 /** What the policy is compared with: the same machinery with other rules in places. For simulations only. */
 const COMPARISON_POLICIES: Readonly<Record<ComparisonPolicy, Partial<Rules>>> = {
   /** Victims by order of use; all else as it is. */
   lru: leastRecentlyUsed,
   /** The same, and whoever needs a swap gets it as soon as the victim is idle. */
   'lru-without-patience': { ...leastRecentlyUsed, ...withoutPatience },
+  /** Any free slot will do, the one that was used longest ago first, and nothing is parked: as most servers do it. */
+  'without-affinity': { ...withoutParking, chooseSlot: leastRecentlyUsedSlot },
+  /** Conversations find their slots, and what a slot loses is lost. */
+  'without-parking': withoutParking,
   /** Each in its turn: the next swap is the oldest ticket's, and whoever came later waits for it, whatever is in memory. */
   'arrival-order': {
     ...leastRecentlyUsed,
