@@ -1,4 +1,4 @@
-// `npm run bench [start] [overhead] [engine] [isolation] [estimate] [proxy] [llama-server]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
+// `npm run bench [start] [overhead] [engine] [isolation] [estimate] [proxy] [llama-server] [simulate]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
 // Needs `npm test` to have prepared the engine and the model once. Measure on a machine that does nothing else.
 import { build, installDependencies } from '../scripts/prepare-checkout.mjs'
 import { benchContexts } from './contexts-bench.mjs'
@@ -8,6 +8,7 @@ import { benchIsolation } from './isolation-bench.mjs'
 import { benchLlamaServer } from './llama-server-bench.mjs'
 import { benchOverhead } from './overhead-bench.mjs'
 import { benchProxy } from './proxy-bench.mjs'
+import { benchSimulate } from './simulate-bench.mjs'
 import { benchStart } from './start-bench.mjs'
 
 const BENCHES = {
@@ -18,6 +19,7 @@ const BENCHES = {
   estimate: benchEstimate,
   proxy: benchProxy,
   'llama-server': benchLlamaServer,
+  simulate: benchSimulate,
 }
 
 installDependencies()

@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from './base/clock.ts'
+import { ManualClock, type Timer } from './base/clock.ts'
 import type { LoadedModel } from './engines/engine.ts'
 import type { InstanceStatus, PoolStatus } from './pool/pool-status.ts'
+import { declareAll, newPool } from './pool/fake-engine.ts'
+import { sized } from './pool/simulation/scenario.ts'
+import type { Health } from './server/server-options.ts'
 import { examineHealth, yardHealth, type HealthSources } from './yard-health.ts'
 
 const clock = new ManualClock()
+
+/** Loses every timer. */
+class DeafClock extends ManualClock {
+  override setTimer(): Timer {
+    return { cancel: () => undefined }
+  }
+}
 
 function sources(
   changes: { delay?: number; store?: HealthSources['store']; ping?: () => Promise<void> } = {},
@@ -39,6 +49,21 @@ describe('ready is more than alive (H4)', () => {
       scheduler: 'stuck',
       reason: 'The scheduler should have looked at its queue 11 s ago.',
     })
+  })
+
+  it('a real pool whose alarms never ring is stuck, and is well again when it is looked at', async () => {
+    const deaf = new DeafClock(1000)
+    const fixture = declareAll(newPool({ clock: deaf }), sized('m', 40, { keepAlive: 1000 }))
+    const { pool } = fixture
+    const lease = await pool.acquire({ model: 'm' })
+    lease.release()
+    const health = (): Health => yardHealth({ ...sources(), pool })
+    deaf.advance(1000 + 9000)
+    expect(health().ready).toBe(true)
+    deaf.advance(2000)
+    expect(health()).toMatchObject({ ready: false, scheduler: 'stuck' })
+    pool.setLimits(pool.limits)
+    expect(health()).toMatchObject({ ready: true, scheduler: 'ok' })
   })
 
   it('a database that takes nothing any more is not ready; one that never could be written is said', () => {

@@ -1,8 +1,9 @@
 import { ModelyardError } from '../base/errors.ts'
-import { asArray, asFields, asString } from '../dialects/fields.ts'
+import { asArray, asString } from '../dialects/fields.ts'
 import type { Message, Tool } from '../tasks/message.ts'
 import type { WarmRequest } from '../runs/library-request.ts'
 import type { ContextsRequest, YardPort } from '../dialects/yard-port.ts'
+import { describedBody } from './described-request.ts'
 import type { ServerRoute } from './server-route.ts'
 
 /** `GET /api/yard/contexts`, and `POST /api/yard/contexts/remove` with `{ids?, model?}`; an empty body stands for all. */
@@ -50,12 +51,7 @@ export function contextRoutes(
 
 /** Texts and messages are checked by the run itself. */
 function decodeWarm(body: unknown): WarmRequest {
-  const { model, messages, tools, prompt, ...unknown } = asFields(body, 'body')
-  const [wrong] = Object.keys(unknown)
-  if (wrong !== undefined)
-    throw new ModelyardError('invalid_request', `${wrong}: is not a field of this request.`, {
-      details: { param: wrong },
-    })
+  const { model, messages, tools, prompt } = describedBody('POST /api/yard/warm', body)
   return {
     model: asString(model, 'model'),
     ...(messages !== undefined && { messages: asArray(messages, 'messages') as Message[] }),
@@ -65,7 +61,11 @@ function decodeWarm(body: unknown): WarmRequest {
 }
 
 function decodeRequest(body: unknown): ContextsRequest {
-  const { ids, model } = asFields(body, 'body')
+  const { ids, model } = describedBody('POST /api/yard/contexts/remove', body)
+  // What is no list must not stand for all there are.
+  if (ids !== undefined && ids !== null && !Array.isArray(ids)) {
+    throw new ModelyardError('invalid_request', "'ids' must be a list of ids.", { details: { param: 'ids' } })
+  }
   return {
     ...(Array.isArray(ids) && { ids: ids.map((id, index) => asString(id, `ids[${index}]`)) }),
     ...(model !== undefined && model !== null && { model: asString(model, 'model') }),

@@ -60,7 +60,7 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
   },
   'POST /api/yard/unload': {
     summary: 'Takes a model, or one instance, out of memory; answers when its bytes are back.',
-    body: schemas.TARGET,
+    body: schemas.LEAVING_TARGET,
     answer: schemas.LOADED,
     errors: { ...BAD, 404: 'no such model' },
   },

@@ -2,8 +2,9 @@ import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { DialectRequest } from '../dialects/dialect.ts'
 import { decodeKeepAlive } from '../dialects/extensions.ts'
-import { asFields, asString } from '../dialects/fields.ts'
+import { asString } from '../dialects/fields.ts'
 import type { EventHistory } from './event-history.ts'
+import { describedBody } from './described-request.ts'
 import { contextRoutes } from './context-routes.ts'
 import { controlErrors } from './control-errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -14,9 +15,9 @@ import { sendEvents } from './send-events.ts'
 import type { ServerOptions } from './server-options.ts'
 import type { ServerRoute } from './server-route.ts'
 
-/** `{model, keep_alive?, force?}` of load and unload. */
-function decodeTarget(body: unknown): { model: string; keepAlive?: number; force?: boolean } {
-  const fields = asFields(body, 'body')
+/** `{model, keep_alive?, force?}` of load, `{model, force?}` of unload. */
+function decodeTarget(route: string, body: unknown): { model: string; keepAlive?: number; force?: boolean } {
+  const fields = describedBody(route, body)
   const { keep_alive: keepAlive, force } = fields
   return {
     model: asString(fields['model'], 'model'),
@@ -45,12 +46,12 @@ function isSaid(value: unknown): boolean {
 export function controlRoutes(options: ServerOptions, history: EventHistory, clock: Clock): ServerRoute[] {
   const { port, stateOf, health, examine = async () => health() } = options
   const load = async (exchange: Exchange, { body }: DialectRequest): Promise<void> => {
-    const { model, ...rest } = decodeTarget(body)
+    const { model, ...rest } = decodeTarget('POST /api/yard/load', body)
     await port.loadModel(model, { ...rest, signal: exchange.signal })
     sendJson(exchange, { model, loaded: true })
   }
   const unload = async (exchange: Exchange, { body }: DialectRequest): Promise<void> => {
-    const { model, force = false } = decodeTarget(body)
+    const { model, force = false } = decodeTarget('POST /api/yard/unload', body)
     await port.unloadModel(model, { force })
     sendJson(exchange, { model, loaded: false })
   }

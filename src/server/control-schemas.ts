@@ -39,17 +39,19 @@ export const HEALTH: JsonSchema = record(
 )
 
 export const TARGET: JsonSchema = record(
-  { model: { ...TEXT, description: 'Id or alias; to unload, also an instance such as smollm2#1.' } },
+  { model: { ...TEXT, description: 'Id or alias.' } },
   {
     keep_alive: {
       type: ['number', 'string'],
       description: 'Idle time until unload: seconds or "5m"; -1 = never.',
     },
-    force: {
-      ...FLAG,
-      description: 'Load: beyond the budget, up to the absolute limit. Unload: cuts running answers at once.',
-    },
+    force: { ...FLAG, description: 'Beyond the budget, up to the absolute limit.' },
   },
+)
+
+export const LEAVING_TARGET: JsonSchema = record(
+  { model: { ...TEXT, description: 'Id or alias, or an instance such as smollm2#1.' } },
+  { force: { ...FLAG, description: 'Cuts running answers at once.' } },
 )
 
 export const LOADED: JsonSchema = record({ model: TEXT, loaded: FLAG })

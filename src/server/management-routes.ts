@@ -5,12 +5,12 @@ import { asFields, asString } from '../dialects/fields.ts'
 import { controlErrors } from './control-errors.ts'
 import type { ControlPort } from './control-port.ts'
 import type { Exchange } from './exchange.ts'
-import { queryFields, wholeNumber } from './query-fields.ts'
+import { describedBody, describedQuery } from './described-request.ts'
+import { wholeNumber } from './query-fields.ts'
 import { sendJson } from './send-json.ts'
 import { sendLog } from './send-log.ts'
 import type { ServerRoute } from './server-route.ts'
 
-const RUN_FIELDS = ['model', 'kind', 'outcome', 'since', 'until', 'limit'] as const
 /** Milliseconds since 1970. */
 const TIMES = { min: 0, max: Number.MAX_SAFE_INTEGER }
 
@@ -74,7 +74,7 @@ export function managementRoutes(control: ControlPort, clock: Clock): ServerRout
 }
 
 async function pin(exchange: Exchange, body: unknown, control: ControlPort): Promise<void> {
-  const fields = asFields(body, 'body')
+  const fields = describedBody('POST /api/yard/pin', body)
   const model = asString(fields['model'], 'model')
   const { pinned = true } = fields
   if (pinned !== true && pinned !== false && pinned !== 'soft') {
@@ -86,7 +86,7 @@ async function pin(exchange: Exchange, body: unknown, control: ControlPort): Pro
 }
 
 function runQuery(query: string): Parameters<ControlPort['runs']>[0] {
-  const { model, kind, outcome, since, until, limit } = queryFields(query, RUN_FIELDS)
+  const { model, kind, outcome, since, until, limit } = describedQuery('GET /api/yard/runs', query)
   return {
     ...(model !== undefined && { model }),
     ...(kind !== undefined && { kind }),

@@ -3,7 +3,8 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { ControlPort } from './control-port.ts'
 import type { Exchange } from './exchange.ts'
-import { queryFields, wholeNumber } from './query-fields.ts'
+import { describedQuery } from './described-request.ts'
+import { wholeNumber } from './query-fields.ts'
 
 /** Milliseconds between looks at a log that is followed. */
 const LOOK_EVERY = 500
@@ -17,7 +18,7 @@ export async function sendLog(
   control: ControlPort,
   clock: Clock,
 ): Promise<void> {
-  const { instance, lines, follow = 'false' } = queryFields(query, ['instance', 'lines', 'follow'])
+  const { instance, lines, follow = 'false' } = describedQuery('GET /api/yard/logs', query)
   const wanted = wholeNumber(lines, 'lines', { min: 0, max: 10_000, fallback: 100 })
   if (instance === undefined || instance === '') throw wrong('instance', 'must name an instance or a model')
   if (follow !== 'true' && follow !== 'false') throw wrong('follow', 'must be true or false')

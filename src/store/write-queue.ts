@@ -30,7 +30,7 @@ const BATCH_DELAY = 200
 /** Writes per transaction, so that the event loop is not held for long. */
 const BATCH_SIZE = 2000
 /** Milliseconds until a disk that was full is tried again. */
-const RETRY_DELAY = 30_000
+const RETRY_DELAY = 5000
 /** Writes kept while they cannot be written; then the oldest go. */
 const MOST_PENDING = 10_000
 

@@ -1,7 +1,11 @@
+import { copyFile, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createServer, type AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCommand } from '../../src/host/run-command.ts'
 import { SCRIPTED_MODELS } from './scripted-models.ts'
+import { TINY_CHAT } from '../models/paths.ts'
+import { until } from '../yard/harness.ts'
 import { TestHome } from './program.ts'
 
 let home: TestHome
@@ -25,6 +29,21 @@ describe('modelyard serve', () => {
     expect(JSON.parse(logTail.at(-1) ?? '')).toMatchObject({
       choices: [{ message: { content: 'Hello there' } }],
     })
+  })
+
+  it('S1: a model that is put into the models folder is known without a restart, and forgotten when it goes', async () => {
+    const server = await home.serve()
+    const known = async (): Promise<string[]> =>
+      ((await json(`${server.url}/api/yard/state`))['models'] as { id: string }[]).map(({ id }) => id)
+    const place = join(home.path, 'models', 'newcomer.gguf')
+    await mkdir(join(home.path, 'models'), { recursive: true })
+    await copyFile(TINY_CHAT, place)
+    await until(async () => (await known()).includes('newcomer'))
+    await until(() => server.err().includes('Models that came: newcomer'))
+    await rm(place)
+    await until(async () => !(await known()).includes('newcomer'))
+    await until(() => server.err().includes('Models that went: newcomer'))
+    expect(await known()).toEqual(['fake', 'other', 'huge', 'starved', 'broken'])
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it cleanly', async (signal) => {

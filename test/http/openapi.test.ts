@@ -1,5 +1,5 @@
 import { fastify } from 'fastify'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonSchema } from '../../src/base/shape.ts'
 import { createYard, type Yard } from '../../src/yard.ts'
 
@@ -117,4 +117,67 @@ it('an instance can be unloaded by its own name', async () => {
   expect(yard?.state().instances).toEqual([])
   expect((await json(`${url}/api/yard/unload`, 'POST', { model: 'talker#1' })).status).toBe(404)
   expect((await json(`${url}/api/yard/load`, 'POST', { model: 'talker', force: 'yes' })).status).toBe(400)
+})
+
+describe('H4: the server takes what the document says and nothing else', () => {
+  async function operations(url: string): Promise<{ method: string; path: string; operation: Operation }[]> {
+    const { paths } = (await json(`${url}/api/yard/openapi.json`)).value as Document
+    return Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path,
+        operation,
+      })),
+    )
+  }
+
+  const bodyFields = ({ requestBody }: Operation): Record<string, unknown> =>
+    (requestBody?.content['application/json']?.schema as { properties?: Record<string, unknown> } | undefined)
+      ?.properties ?? {}
+
+  it('every field of a body that is described is looked at, and one that is not is refused by its name', async () => {
+    const url = await open()
+    const withBody = (await operations(url)).filter(({ operation }) => operation.requestBody !== undefined)
+    expect(withBody.map(({ path }) => path).toSorted()).toEqual([
+      '/api/yard/contexts/remove',
+      '/api/yard/load',
+      '/api/yard/pin',
+      '/api/yard/settings',
+      '/api/yard/unload',
+      '/api/yard/warm',
+    ])
+    for (const { method, path, operation } of withBody) {
+      const names = [...Object.keys(bodyFields(operation)), 'nonsense']
+      for (const name of names) {
+        const { status, value } = await json(url + path, method, { model: 'talker', [name]: { not: 'this' } })
+        const { error } = value as { error?: { code: string; details: { param?: string } } }
+        expect([path, name, status, error?.code]).toEqual([path, name, 400, 'invalid_request'])
+        if (path !== '/api/yard/settings') expect([path, error?.details.param]).toEqual([path, name])
+      }
+    }
+    expect(yard?.state().instances).toEqual([])
+  })
+
+  it('every field of a query that is described is taken, and one that is not is refused by its name', async () => {
+    const url = await open()
+    const withQuery = (await operations(url)).filter(({ operation }) =>
+      (operation.parameters ?? []).some((parameter) => parameter.in === 'query'),
+    )
+    expect(withQuery.map(({ path }) => path).toSorted()).toEqual(['/api/yard/logs', '/api/yard/runs'])
+    for (const { path, operation } of withQuery) {
+      const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+      for (const name of [...query.map((parameter) => parameter.name), 'nonsense']) {
+        const response = await fetch(`${url}${path}?${name}=1`)
+        const { error } = (await response.json()) as { error?: { details: { param?: string } } }
+        const isRefused = error?.details.param === name
+        expect([path, name, isRefused]).toEqual([path, name, name === 'nonsense'])
+      }
+    }
+  })
+
+  it('a list of contexts that is none stands for nothing, above all not for all there are', async () => {
+    const url = await open()
+    const answer = await json(`${url}/api/yard/contexts/remove`, 'POST', { ids: 'context-1' })
+    expect(answer).toMatchObject({ status: 400, value: { error: { details: { param: 'ids' } } } })
+  })
 })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import type { ModelyardError } from '../../src/base/errors.ts'
 import type { RunRecord } from '../../src/runs/run-log.ts'
 import { openStore, type Store } from '../../src/store/open-store.ts'
+import { canMount, fillDisk } from './own-disk.ts'
 
 const DAY = 86_400_000
 const root = process.getuid?.() === 0
@@ -59,26 +60,7 @@ async function onSmallDisk(use: (disk: string) => Promise<void>): Promise<void> 
   }
 }
 
-function canMount(): boolean {
-  const probe = join(tmpdir(), `mount-probe-${process.pid}`)
-  try {
-    mkdirSync(probe)
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', probe], { stdio: 'ignore' })
-    execFileSync('umount', [probe])
-    return true
-  } catch {
-    return false
-  } finally {
-    rmSync(probe, { recursive: true, force: true })
-  }
-}
-
-const mounts = root && process.platform === 'linux' && canMount()
-
-function fill(disk: string): void {
-  const { bavail, bsize } = statfsSync(disk)
-  writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
-}
+const mounts = canMount()
 
 describe.skipIf(!mounts)('a disk of our own (needs root and the right to mount)', () => {
   it('serves on with a full disk, says so once, and writes everything when there is room', async () => {
@@ -86,7 +68,7 @@ describe.skipIf(!mounts)('a disk of our own (needs root and the right to mount)'
       const store = await open(join(disk, 'modelyard.db'))
       store.runs.append(run('before'))
       store.flush()
-      fill(disk)
+      const empty = fillDisk(disk)
       for (let n = 0; n < 2000; n++) {
         store.runs.append(run(`${n}`))
         if (n % 100 === 0) clock.advance(31_000)
@@ -97,7 +79,7 @@ describe.skipIf(!mounts)('a disk of our own (needs root and the right to mount)'
       expect(store.runs.recent(2)).toMatchObject([{ id: '1999' }, { id: '1998' }])
       store.measurements.write('plan', 'm', { ram: { private: 5, shared: 0 } })
       expect(store.measurements.read('plan')).toEqual({ ram: { private: 5, shared: 0 } })
-      rmSync(join(disk, 'filler'))
+      empty()
       clock.advance(31_000)
       store.close()
       const again = await open(join(disk, 'modelyard.db'))
@@ -117,7 +99,7 @@ describe.skipIf(!mounts)('a disk of our own (needs root and the right to mount)'
 
   it('begins in memory on a disk that is full already', async () => {
     await onSmallDisk(async (disk) => {
-      fill(disk)
+      fillDisk(disk)
       const store = await open(join(disk, 'deep', 'modelyard.db'))
       expect(store.durable).toBe(false)
       store.runs.append(run('a'))

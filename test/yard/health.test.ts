@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { canMount, fillDisk } from '../store/own-disk.ts'
 import { readExposition } from '../http/read-exposition.ts'
 import { isRunning, ownYards, TALKER, until, user } from './harness.ts'
 
@@ -30,6 +32,34 @@ describe('H4: health that tells the truth', () => {
     await until(async () => (await get(`${url}/readyz`)).status === 200)
     expect(await yard.chat({ model: 'talker', messages: [user('hi')] }).text()).toBe('Hello')
     expect(isRunning(pid)).toBe(false)
+  })
+})
+
+describe.runIf(canMount())('BR-25: a database on a disk that is full', () => {
+  it('the server serves on, says so everywhere, and is ready again by itself when there is room', async () => {
+    const disk = yards.home.path
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', disk])
+    try {
+      const yard = await yards.open({ models: { talker: { ...TALKER, memory: '20MiB' } } })
+      const { url } = await yard.listen({ port: 0 })
+      const answer = (): Promise<string> => yard.chat({ model: 'talker', messages: [user('hi')] }).text()
+      const ready = async (): Promise<number> => (await get(`${url}/readyz`)).status
+      expect([await answer(), await ready()]).toEqual(['Hello', 200])
+      const empty = fillDisk(disk)
+      await until(async () => (await answer()) === 'Hello' && (await ready()) === 503)
+      const reason = expect.stringContaining('The database takes nothing') as string
+      expect(await get(`${url}/readyz`)).toMatchObject({ body: { store: 'not writable', reason } })
+      expect((await get(`${url}/healthz`)).status).toBe(200)
+      expect((await get(`${url}/api/yard/state`)).body).toMatchObject({ store: 'not writable' })
+      expect(await (await fetch(`${url}/metrics`)).text()).toContain('\nmodelyard_ready 0\n')
+      expect(await answer()).toBe('Hello')
+      empty()
+      await until(async () => (await ready()) === 200)
+      expect((await get(`${url}/api/yard/state`)).body).toMatchObject({ store: 'ok' })
+      await yard.stop({ deadline: 0 })
+    } finally {
+      execFileSync('umount', ['-l', disk])
+    }
   })
 })
 

@@ -9,6 +9,7 @@ import { announceAddress, announceModels, warnWhenOpen } from '../serving/announ
 import { fetchNamedModels } from '../serving/fetch-named-models.ts'
 import { showEvents } from '../serving/show-events.ts'
 import { showRequests } from '../serving/show-requests.ts'
+import { watchModels } from '../serving/watch-models.ts'
 import { watchFile } from '../serving/watch-file.ts'
 
 export interface ServeOptions extends YardOptionsOfCommand {
@@ -52,11 +53,13 @@ async function serveUntilInterrupted(
   await announceAddress(context, yard, url, options.json ?? false)
   if (options.json !== true) await announceModels(context, yard, url, [...idOf.values()])
   const stopWatching = await watchFile(context, command, yard)
+  const stopLooking = await watchModels(context, yard)
   await untilInterrupted(context)
   await context.err.line('Stopping …')
   stopShowing()
   stopLogging()
   await stopWatching()
+  await stopLooking()
 }
 
 async function configure(
