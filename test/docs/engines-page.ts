@@ -1,0 +1,99 @@
+import type { EngineCapabilities } from '../../src/engines/engine.ts'
+
+/** An engine as the page describes it. */
+export interface DocumentedEngine {
+  name: string
+  capabilities: EngineCapabilities
+  /** What it runs, and where that comes from. */
+  runs: string
+  /** Where its models are in memory. */
+  isolation: string
+  /** By platform, in the order of {@link PLATFORMS}: `tested`, `not run`, `no`. */
+  platforms: readonly [linux: string, linuxArm: string, mac: string, windows: string]
+}
+
+const PLATFORMS = ['Linux x64', 'Linux arm64', 'macOS arm64', 'Windows x64']
+
+/** What each capability is, in words. */
+const FEATURES: Record<Exclude<keyof EngineCapabilities, 'tasks'>, string> = {
+  tools: 'tools (automatic, forced, parallel)',
+  structuredOutput: 'JSON objects and JSON Schema',
+  grammar: 'GBNF grammars',
+  reasoning: 'reasoning apart from the text',
+  logprobs: 'log-probabilities',
+  promptLogprobs: 'log-probabilities of the prompt',
+  prefill: 'continuing a last assistant message',
+  infill: 'infill (prompt and suffix)',
+  images: 'images in messages',
+  audio: 'sound in messages',
+  tokenInput: 'token ids as input',
+  echo: 'echo of the prompt',
+  logitBias: 'logit bias',
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+const HEAD = `# Engines
+
+What runs models, and what each can do. The tables are written by \`npm run docs\` from the capability fields that requests are checked with
+(\`EngineCapabilities\` in \`src/engines/engine.ts\`): what is missing here is refused with \`unsupported\` before anything is loaded. What a model itself
+cannot (a template without reasoning, a file without infill tokens) is missing in its own plan, too. Options: [configuration.md](configuration.md). An engine
+of your own: [library.md](library.md). All engines keep one contract, \`modelyard/testing\`; each gap is listed with its reason in \`test/contracts/\`.
+`
+
+/** What is real code, and was never run with real weights: there are none to be had where this is developed. */
+const UNVERIFIED = [
+  'images in llama-server (`mmproj`): against a fake server only; no projector could be had',
+  'LoRA adapters and draft models in mlx: the options are passed on, no such weights were at hand',
+  'mlx on Apple silicon: the same code was run on the CPU of Linux; quantised mlx weights were not',
+  'mlx-vlm: not there; mlx runs text alone',
+  'vLLM, SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard and fakes; no real one of these in this version',
+  'several processes with one fate as one worker (vLLM over several nodes): not there',
+]
+
+/** The page, whole. */
+export function enginesPage(engines: readonly DocumentedEngine[]): string {
+  const kinds = table(
+    ['engine', 'runs', 'where its models are'],
+    engines.map(({ name, runs, isolation }) => [`\`${name}\``, runs, isolation]),
+  )
+  const tasks = [...new Set(engines.flatMap(({ capabilities }) => capabilities.tasks))]
+  const mark = (has: boolean): string => (has ? 'yes' : '–')
+  const names = engines.map(({ name }) => `\`${name}\``)
+  const taskRows = tasks.map((task) => [
+    task,
+    ...engines.map(({ capabilities }) => mark(capabilities.tasks.includes(task))),
+  ])
+  const featureRows = Object.entries(FEATURES).map(([feature, words]) => [
+    words,
+    ...engines.map(({ capabilities }) => mark(capabilities[feature as keyof typeof FEATURES])),
+  ])
+  const platformRows = PLATFORMS.map((platform, index) => [
+    platform,
+    ...engines.map(({ platforms }) => platforms[index] ?? 'no'),
+  ])
+  return `${HEAD}
+${kinds}
+
+## Tasks
+
+${table(['task', ...names], taskRows)}
+
+## Features
+
+${table(['feature', ...names], featureRows)}
+
+## Platforms
+
+*tested*: everything in \`npm test\` ran there. *not run*: binaries exist, nothing was run. See [platforms.md](platforms.md).
+
+${table(['platform', ...names], platformRows)}
+
+## Unverified
+
+${UNVERIFIED.map((line) => `- ${line}`).join('\n')}
+`
+}
