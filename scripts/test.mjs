@@ -14,10 +14,10 @@ function prepare() {
   build()
   const environment = { ...process.env, MODELYARD_HOME: HOME }
   const cli = join(ROOT, 'dist/cli.js')
-  for (const engine of ['node-llama-cpp', 'transformers']) {
+  for (const engine of ['node-llama-cpp', 'transformers', 'speech']) {
     run(process.execPath, [cli, 'engines', 'install', engine], { env: environment })
   }
-  for (const model of [SMOLLM2, 'minilm-onnx']) {
+  for (const model of [SMOLLM2, 'minilm-onnx', 'whisper-tiny', 'piper-joe']) {
     run(process.execPath, [cli, 'pull', model], { env: environment })
   }
   installIfPossible(cli, 'llama-server', environment)

@@ -12,10 +12,14 @@ export type {
   CompletionRequest,
   EmbeddingRequest,
   RerankRequest,
+  SpeechRequest,
+  TranscriptionRequest,
 } from './runs/library-request.ts'
 export type { Answer, TextStream } from './runs/text-stream.ts'
 export type { HandledTool, ToolHandlerContext } from './runs/tool-handler.ts'
 export type { Embeddings, Scores } from './runs/collect-values.ts'
+export type { Transcript, TranscriptSegment } from './runs/collect-transcript.ts'
+export type { SoundStream } from './runs/sound-stream.ts'
 export type { Run, RunInfo, RunRequest } from './runs/run.ts'
 export { contentText } from './tasks/message.ts'
 export type { ContentPart, Message, Tool, ToolCall, ToolChoice } from './tasks/message.ts'

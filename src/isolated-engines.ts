@@ -8,6 +8,7 @@ import { LlamaServerEngine } from './engines/llama-server/llama-server-engine.ts
 import { MlxEngine } from './engines/mlx/mlx-engine.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
+import { SpeechEngine } from './engines/speech/speech-engine.ts'
 import { TransformersEngine } from './engines/transformers/transformers-engine.ts'
 import { UpstreamEngine } from './engines/upstream/upstream-engine.ts'
 import { WorkerEngine } from './engines/worker/worker-engine.ts'
@@ -38,6 +39,7 @@ export class IsolatedEngines {
     const builtIn: [Engine, Record<string, unknown>][] = [
       [new NodeLlamaCppEngine(packaged), packaged],
       [new TransformersEngine(packaged), packaged],
+      [new SpeechEngine(packaged), packaged],
       [new ScriptedEngine({ clock }), {}],
     ]
     const upstream = new UpstreamEngine({ clock, environmentVariable })

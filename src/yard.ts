@@ -16,11 +16,15 @@ import {
   embeddingRun,
   rerankRun,
   warmRun,
+  speechRun,
+  transcriptionRun,
   type ChatRequest,
   type CompletionRequest,
   type EmbeddingRequest,
   type RerankRequest,
   type WarmRequest,
+  type SpeechRequest,
+  type TranscriptionRequest,
 } from './runs/library-request.ts'
 import { applyRecipe } from './runs/apply-recipe.ts'
 import type { ResponseRecords } from './runs/response-records.ts'
@@ -29,6 +33,8 @@ import { startRun } from './runs/run-task.ts'
 import { TextStream } from './runs/text-stream.ts'
 import { ToolRounds } from './runs/tool-rounds.ts'
 import { collectScores, collectVectors, type Embeddings, type Scores } from './runs/collect-values.ts'
+import { collectTranscript, type Transcript } from './runs/collect-transcript.ts'
+import { SoundStream } from './runs/sound-stream.ts'
 import type { RequestHandler } from './server/request-handler.ts'
 import type { ListenAddress } from './server/listener.ts'
 import type { AccessRecord, Health } from './server/server-options.ts'
@@ -170,6 +176,16 @@ export class Yard implements YardPort, AsyncDisposable {
   /** One normalised vector per text, in order. */
   async embed(request: EmbeddingRequest): Promise<Embeddings> {
     return collectVectors(this.startRun(embeddingRun(request)))
+  }
+
+  /** What is said in a sound file, with the times of its segments. */
+  async transcribe(request: TranscriptionRequest): Promise<Transcript> {
+    return collectTranscript(this.startRun(transcriptionRun(request)))
+  }
+
+  /** A text spoken: iterate the sound as it is made, or await `.bytes()`. Wrong options are thrown by this call. */
+  speak(request: SpeechRequest): SoundStream {
+    return new SoundStream(this.startRun(speechRun(request)))
   }
 
   waitOf(ticket: string): { place: number; reason: string } | undefined {

@@ -15,6 +15,7 @@ type Perform = (result: CommandResult) => Promise<void>
 export function addCommands(root: Command, context: CommandContext, perform: Perform): void {
   addServe(root, context, perform)
   addTalking(root, context, perform)
+  addSound(root, context, perform)
   addModelStore(root, context, perform)
   addMemory(root, context, perform)
   addWarm(root, context, perform)
@@ -96,6 +97,34 @@ function addTalking(root: Command, context: CommandContext, perform: Perform): v
     .addHelpText('after', examples('chat smollm2', 'chat smollm2 --system "You answer in rhymes."'))
     .action((model, options) =>
       perform(import('./commands/chat.ts').then(({ chat }) => chat(context, model, options))),
+    )
+}
+
+function addSound(root: Command, context: CommandContext, perform: Perform): void {
+  withJson(withYard(root.command('transcribe')))
+    .argument('<FILE>', 'sound file: WAV, FLAC, MP3, OGG, WebM or M4A')
+    .description('write down what is said in a sound file')
+    .option('-m, --model <NAME>', 'speech model', 'whisper-tiny')
+    .option('--language <CODE>', 'two letters; default: the model judges it')
+    .option('--translate', 'into English')
+    .addOption(
+      new Option('--format <FORM>', 'what is printed').choices(['text', 'srt', 'vtt']).default('text'),
+    )
+    .addHelpText('after', examples('transcribe talk.mp3', 'transcribe talk.mp3 --format srt > talk.srt'))
+    .action((file, options) =>
+      perform(
+        import('./commands/transcribe.ts').then(({ transcribe }) => transcribe(context, file, options)),
+      ),
+    )
+  withYard(root.command('speak'))
+    .argument('<TEXT...>', 'what is to be said')
+    .description('say a text; the sound goes to a file, or to standard output')
+    .option('-m, --model <NAME>', 'voice', 'piper-joe')
+    .option('-o, --output <FILE>', 'file to write; its ending (.wav, .mp3, .pcm) is the format')
+    .option('--voice <NAME>', "name or number of one of the model's speakers")
+    .addHelpText('after', examples('speak "Good morning." -o morning.mp3', 'speak "Good morning." | aplay'))
+    .action((text, options) =>
+      perform(import('./commands/speak.ts').then(({ speak }) => speak(context, text, options))),
     )
 }
 

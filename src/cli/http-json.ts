@@ -6,6 +6,8 @@ export interface LocalRequest {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
+  /** Sent instead of `body`, as it is. */
+  form?: { type: string; data: Uint8Array }
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
 }
@@ -28,6 +30,13 @@ function retryAfterOf({ headers }: IncomingMessage): number | undefined {
   return headers['retry-after-ms'] === undefined || Number.isNaN(milliseconds) ? undefined : milliseconds
 }
 
+/** An answer's body as it is. */
+export async function readBytes(response: IncomingMessage): Promise<Uint8Array> {
+  const pieces: Buffer[] = []
+  for await (const piece of response) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces)
+}
+
 /** An answer's body as JSON. */
 export async function readJson(response: IncomingMessage): Promise<unknown> {
   const text = await readText(response)
@@ -38,9 +47,9 @@ export async function readJson(response: IncomingMessage): Promise<unknown> {
   }
 }
 
-function send(url: string, { method, body, headers, signal }: LocalRequest): Promise<IncomingMessage> {
-  const payload = body === undefined ? undefined : JSON.stringify(body)
-  const content = payload === undefined ? {} : { 'content-type': 'application/json' }
+function send(url: string, { method, body, form, headers, signal }: LocalRequest): Promise<IncomingMessage> {
+  const payload = form?.data ?? (body === undefined ? undefined : JSON.stringify(body))
+  const content = payload === undefined ? {} : { 'content-type': form?.type ?? 'application/json' }
   return new Promise((resolve, reject) => {
     const outgoing = request(
       url,

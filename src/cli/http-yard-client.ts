@@ -8,9 +8,17 @@ import type { LoadForecast } from '../pool/forecast.ts'
 import { contentText } from '../tasks/message.ts'
 import type { YardEvent } from '../events/event-map.ts'
 import type { Explanation, SettingStatus } from '../server/control-port.ts'
-import { openLocal, readJson, type LocalRequest } from './http-json.ts'
+import { openLocal, readBytes, readJson, type LocalRequest } from './http-json.ts'
 import type { YardState } from '../yard-state.ts'
-import type { Answer, LogWishes, Question, YardClient } from './yard-client.ts'
+import type {
+  Answer,
+  LogWishes,
+  Question,
+  SpeechWishes,
+  TranscriptionWishes,
+  TranscriptText,
+  YardClient,
+} from './yard-client.ts'
 
 /** A model as `/v1/models/{id}` shows it. */
 interface WireModel extends Omit<ModelListing, 'contextLength'> {
@@ -111,6 +119,40 @@ export class HttpYardClient implements YardClient {
       parser.feed(chunk)
       yield* ready.splice(0)
     }
+  }
+
+  async transcribe({
+    model,
+    audio,
+    file,
+    language,
+    translate,
+    signal,
+  }: TranscriptionWishes): Promise<TranscriptText> {
+    const fields = new FormData()
+    fields.set('model', model)
+    fields.set('response_format', 'verbose_json')
+    if (language !== undefined) fields.set('language', language)
+    fields.set('file', new Blob([Uint8Array.from(audio)]), file)
+    const encoded = new Response(fields)
+    const form = {
+      type: encoded.headers.get('content-type') ?? '',
+      data: new Uint8Array(await encoded.arrayBuffer()),
+    }
+    const path = `/v1/audio/${translate ? 'translations' : 'transcriptions'}`
+    const { text, segments } = await this.#json<TranscriptText>(path, { method: 'POST', form, signal })
+    return { text, segments }
+  }
+
+  async speak({ model, text, format, voice, speed, signal }: SpeechWishes): Promise<Uint8Array> {
+    const body = {
+      model,
+      input: text,
+      response_format: format,
+      ...(voice !== undefined && { voice }),
+      ...(speed !== undefined && { speed }),
+    }
+    return await readBytes(await this.#open('/v1/audio/speech', { body, signal }))
   }
 
   async *ask(question: Question): Answer {

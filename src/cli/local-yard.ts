@@ -11,7 +11,14 @@ import type { CommandContext, YardOptionsOfCommand, YardWishes } from './command
 import { requireEnginesOf } from './engines/require-engine.ts'
 import { showDownloads } from './render/downloads.ts'
 import type { YardState } from '../yard-state.ts'
-import type { Answer, Question, YardClient } from './yard-client.ts'
+import type {
+  Answer,
+  Question,
+  SpeechWishes,
+  TranscriptionWishes,
+  TranscriptText,
+  YardClient,
+} from './yard-client.ts'
 
 /** A yard in this process, which ends with the command. @throws ModelyardError `home_in_use` */
 export async function openLocalYard(
@@ -107,6 +114,15 @@ class LocalYardClient implements YardClient {
 
   events(): AsyncIterable<YardEvent> {
     throw noServer('nothing that could happen')
+  }
+
+  async transcribe({ file: _, model, ...request }: TranscriptionWishes): Promise<TranscriptText> {
+    const { text, segments } = await this.#yard.transcribe({ ...request, model: this.#id(model) })
+    return { text, segments }
+  }
+
+  async speak({ model, ...request }: SpeechWishes): Promise<Uint8Array> {
+    return await this.#yard.speak({ ...request, model: this.#id(model) }).bytes()
   }
 
   async *ask(question: Question): Answer {

@@ -48,8 +48,8 @@ export class Output {
     return this.#failure
   }
 
-  async write(text: string): Promise<void> {
-    if (this.#gone || text === '' || this.#stream.write(text)) return
+  async write(text: string | Uint8Array): Promise<void> {
+    if (this.#gone || text.length === 0 || this.#stream.write(text)) return
     await Promise.race([once(this.#stream, 'drain'), once(this.#stream, 'close')]).catch(() => undefined)
   }
 

@@ -13,7 +13,14 @@ import { yardDirectories } from '../config/directories.ts'
 import type { CommandContext } from './command-context.ts'
 import { Output } from './output.ts'
 import type { YardState } from '../yard-state.ts'
-import type { AnswerSummary, Question, YardClient } from './yard-client.ts'
+import type {
+  AnswerSummary,
+  Question,
+  YardClient,
+  SpeechWishes,
+  TranscriptionWishes,
+  TranscriptText,
+} from './yard-client.ts'
 
 /** For tests of commands: two screens, a keyboard and a yard whose answers are written down beforehand. */
 export interface Desk {
@@ -184,6 +191,16 @@ export class FakeYard implements YardClient {
 
   async *events(): AsyncGenerator<YardEvent> {
     yield* this.happened
+  }
+
+  transcribe({ file, translate }: TranscriptionWishes): Promise<TranscriptText> {
+    this.calls.push(`${translate ? 'translate' : 'transcribe'} ${file}`)
+    return Promise.resolve({ text: 'Hello.', segments: [{ start: 0, end: 1.5, text: ' Hello.' }] })
+  }
+
+  speak({ text: said, format }: SpeechWishes): Promise<Uint8Array> {
+    this.calls.push(`speak ${said} as ${format}`)
+    return Promise.resolve(Buffer.from('sound'))
   }
 
   async *ask(question: Question): ReturnType<YardClient['ask']> {

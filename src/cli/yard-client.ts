@@ -7,6 +7,7 @@ import type { Explanation, SettingStatus } from '../server/control-port.ts'
 import type { Message } from '../tasks/message.ts'
 import type { FinishReason, Part } from '../tasks/part.ts'
 import type { Sampling } from '../tasks/sampling.ts'
+import type { AudioFormat } from '../tasks/speech-task.ts'
 import type { EngineTimings, Usage } from '../tasks/usage.ts'
 import type { YardState } from '../yard-state.ts'
 
@@ -30,6 +31,32 @@ export interface AnswerSummary {
   /** Milliseconds in the queue, and of a load it waited for. */
   queueMs?: number
   loadMs?: number
+}
+
+/** A sound file to be heard, as `transcribe` asks it. */
+export interface TranscriptionWishes {
+  model: string
+  audio: Uint8Array
+  /** Its name, for a server. */
+  file: string
+  language?: string
+  translate: boolean
+  signal: AbortSignal
+}
+
+/** What was heard; times in seconds. */
+export interface TranscriptText {
+  text: string
+  segments: { start: number; end: number; text: string }[]
+}
+
+export interface SpeechWishes {
+  model: string
+  text: string
+  format: AudioFormat
+  voice?: string
+  speed?: number
+  signal: AbortSignal
 }
 
 export type Answer = AsyncGenerator<Part, AnswerSummary, void>
@@ -69,6 +96,10 @@ export interface YardClient extends AsyncDisposable {
   logs(instanceOrModel: string, options: LogWishes): AsyncIterable<string>
   /** Everything that happens from now on. Only of a server. */
   events(signal: AbortSignal): AsyncIterable<YardEvent>
+  /** A sound file as text. */
+  transcribe(request: TranscriptionWishes): Promise<TranscriptText>
+  /** A text as a sound file, whole. */
+  speak(request: SpeechWishes): Promise<Uint8Array>
   /** Parts as they come; a stream that ends without its summary throws (R12). */
   ask(question: Question): Answer
 }

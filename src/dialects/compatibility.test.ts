@@ -23,6 +23,8 @@ const ROUTES: DocumentedRoute[] = [
   route('OpenAI', '`POST /v1/responses`', RESPONSE_PARAMETERS, { featureFields: RESPONSE_FEATURE_FIELDS }),
   route('OpenAI', '`POST /v1/completions`', openAi.COMPLETION_PARAMETERS, { featureFields: openAiFeatures.COMPLETION_FEATURE_FIELDS }),
   route('OpenAI', '`POST /v1/embeddings`', openAi.EMBEDDING_PARAMETERS, { featureFields: openAiFeatures.EMBEDDING_FEATURE_FIELDS }),
+  route('OpenAI', '`POST /v1/audio/transcriptions`, `/v1/audio/translations`', openAi.TRANSCRIPTION_PARAMETERS),
+  route('OpenAI', '`POST /v1/audio/speech`', openAi.SPEECH_PARAMETERS),
   route('OpenAI', '`POST /v1/rerank`', openAi.RERANK_PARAMETERS),
   route('OpenAI', '`POST /v1/score`', openAi.SCORE_PARAMETERS),
   route('Anthropic', '`POST /v1/messages`', MESSAGE_PARAMETERS, anthropic),

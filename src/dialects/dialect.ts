@@ -11,7 +11,7 @@ export interface DialectRequest {
   params: Readonly<Record<string, string | undefined>>
   /** Names in lower case, as node:http gives them. */
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The parsed JSON body; undefined on routes that take none. */
+  /** The parsed JSON body, or a form's fields; undefined on routes that take none. */
   body: unknown
   /** Unique for all practical purposes: 24 hex digits, without a prefix. */
   id: string
@@ -79,11 +79,13 @@ export interface RunEncoder {
   readonly contentType: string
   /** What is sent into a silent stream each 10 s; absent = nothing. */
   readonly heartbeat?: string
-  part(part: Part, task: number): string
+  part(part: Part, task: number): string | Uint8Array
   end(result: Result, task: number, info: RunInfo): string
   finish(): string
   /** The rest of a broken stream: the dialect's error event and its terminator (BR-09). */
   fail(error: ModelyardError, status: number): string
+  /** True where a stream has no place for an error: what breaks off is cut, which clients see. */
+  readonly cutsOnFailure?: boolean
   /** Told when the headers went out before `info` was known, so that the facts go into the stream's end instead. */
   headersWentEarly?(): void
 }
@@ -96,8 +98,8 @@ export interface DialectRoute {
   atRoot?: boolean
   /** Which key it needs where keys are set; `inference` unless said otherwise. */
   scope?: 'inference' | 'admin'
-  /** Whether a JSON body is read first. */
-  body: 'json' | 'none'
+  /** What is read first: JSON, a form with files (`multipart/form-data`; see `FormFile`), or nothing. */
+  body: 'json' | 'form' | 'none'
   /** @throws ModelyardError `invalid_request` and `unsupported` with `details.param` */
   decode(request: DialectRequest): DialectAction
 }

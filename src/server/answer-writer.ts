@@ -51,15 +51,24 @@ export class AnswerWriter {
     return this.#blocked
   }
 
-  write(text: string): void {
-    if (text === '') return
-    this.#pending += text
+  write(piece: string | Uint8Array): void {
+    if (typeof piece !== 'string') return this.#writeBytes(piece)
+    if (piece === '') return
+    this.#pending += piece
     if (this.#pending.length >= BATCH) this.#flush()
     else if (!this.#scheduled) {
       this.#scheduled = true
       // After all that is ready now, before any I/O: parts of one turn share a write.
       process.nextTick(this.#flushScheduled)
     }
+  }
+
+  #writeBytes(bytes: Uint8Array): void {
+    this.#flush()
+    if (bytes.length === 0 || this.#ended || this.#exchange.gone) return
+    if (!this.begun) this.#exchange.writeHead(200, this.#headers())
+    this.#silent = false
+    this.#blocked = !this.#exchange.response.write(bytes)
   }
 
   /** Resolves when the client has read enough, or is gone. */

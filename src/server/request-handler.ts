@@ -16,6 +16,7 @@ import { checkContentType, parseJson, readBody } from './read-body.ts'
 import { plainPath, queryOf, Router } from './router.ts'
 import { DEFAULT_LIMITS, DEFAULT_ORIGINS, type ServerLimits, type ServerOptions } from './server-options.ts'
 import type { ServerRoute } from './server-route.ts'
+import { parseForm, requireForm } from './read-form.ts'
 import { errorShapeOf, unknownRoute } from './unknown-route.ts'
 
 /** All dialects the server speaks; the first one's errors are used outside all prefixes. */
@@ -90,7 +91,7 @@ class YardServer implements RequestHandler {
       const { error, headers } = unknownRoute(method, path, this.#router)
       return exchange.refuse(error, headers)
     }
-    const body = route.body === 'json' ? await this.#body(request, route) : undefined
+    const body = await this.#body(request, route)
     const { id, created, now } = exchange
     const query = queryOf(url)
     const input: DialectRequest = { params, headers: request.headers, body, id, created, query, now }
@@ -103,8 +104,13 @@ class YardServer implements RequestHandler {
   }
 
   async #body(request: IncomingMessage, route: ServerRoute): Promise<unknown> {
+    if (route.body === 'none') return undefined
     // A body that the host application has read already is taken as it parsed it.
     if (request.readableEnded) return (request as { body?: unknown }).body
+    if (route.body === 'form') {
+      const boundary = requireForm(request)
+      return await parseForm(await readBody(request, this.#limits, this.#options.clock), boundary)
+    }
     checkContentType(request, route.anyContentType)
     return parseJson(await readBody(request, this.#limits, this.#options.clock), this.#limits.jsonDepth)
   }

@@ -7,7 +7,7 @@ export interface ServerRoute {
   method: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
   /** Whole path; `/*` at the end takes the rest. */
   path: string
-  body: 'json' | 'none'
+  body: 'json' | 'form' | 'none'
   scope: AccessScope
   shape: ErrorShape
   anyContentType: boolean

@@ -1,10 +1,15 @@
 import { ModelyardError } from '../base/errors.ts'
-import type { OutputFormat } from './chat-task.ts'
+import type { ChatTask, OutputFormat } from './chat-task.ts'
+import type { CompletionTask } from './completion-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { Message } from './message.ts'
+import type { ImageTask } from './image-task.ts'
 import type { RerankTask } from './rerank-task.ts'
 import type { Sampling, TextGeneration } from './sampling.ts'
+import { SOUND_FORMATS, soundFormatOf } from './sound-format.ts'
+import { AUDIO_FORMATS, type SpeechTask } from './speech-task.ts'
 import type { Task } from './task.ts'
+import type { TranscriptionTask } from './transcription-task.ts'
 
 /** Smallest and largest value of each sampling option; the ranges of the OpenAI API where it has the option. */
 const RANGES: Partial<Record<keyof Sampling, [least: number, most: number]>> = {
@@ -92,10 +97,46 @@ function checkDocuments({ query, documents }: RerankTask): void {
   })
 }
 
+function checkTranscription({ audio, language, prompt, temperature }: TranscriptionTask): void {
+  if (!(audio instanceof Uint8Array)) refuse('audio', 'must be the bytes of a sound file.')
+  if (audio.length === 0) refuse('audio', 'is empty.')
+  if (soundFormatOf(audio) === undefined) refuse('audio', `must be ${SOUND_FORMATS}.`)
+  if (language !== undefined && !/^[a-z]{2,3}$/.test(language))
+    refuse('language', 'must be two letters, like "en".')
+  if (prompt !== undefined && typeof prompt !== 'string') refuse('prompt', 'must be a text.')
+  checkNumber('temperature', temperature, [0, 1], false)
+}
+
+function checkSpeech({ text, format, voice, speed }: SpeechTask): void {
+  if (typeof text !== 'string' || text.trim() === '') refuse('text', 'must be a text that is not empty.')
+  if (!AUDIO_FORMATS.includes(format)) refuse('format', `must be one of ${AUDIO_FORMATS.join(', ')}.`)
+  if (voice !== undefined && typeof voice !== 'string') refuse('voice', 'must be a text.')
+  checkNumber('speed', speed, [0.25, 4], false)
+}
+
+function checkImage({ prompt, width, height, count, steps, seed, guidance }: ImageTask): void {
+  if (typeof prompt !== 'string' || prompt === '') refuse('prompt', 'must be a text that is not empty.')
+  for (const [name, pixels] of Object.entries({ width, height })) {
+    checkNumber(name, pixels, [64, 4096], true)
+    if (pixels % 8 !== 0) refuse(name, 'must be a multiple of 8.')
+  }
+  checkNumber('count', count, [1, 10], true)
+  checkNumber('steps', steps, [1, 200], true)
+  checkNumber('seed', seed, [0, 2 ** 32 - 1], true)
+  checkNumber('guidance', guidance, [0, 100], false)
+}
+
 /** Refuses a task that is wrong in itself, naming the field, before anything else happens. @throws ModelyardError `invalid_request` */
 export function checkTask(task: Task): void {
-  if (task.kind === 'embedding') return checkInputs(task)
-  if (task.kind === 'rerank') return checkDocuments(task)
+  if (task.kind === 'chat' || task.kind === 'completion') checkText(task)
+  else if (task.kind === 'embedding') checkInputs(task)
+  else if (task.kind === 'rerank') checkDocuments(task)
+  else if (task.kind === 'transcription') checkTranscription(task)
+  else if (task.kind === 'speech') checkSpeech(task)
+  else checkImage(task)
+}
+
+function checkText(task: ChatTask | CompletionTask): void {
   checkGeneration(task)
   if (task.kind !== 'chat') return
   if (!Array.isArray(task.messages) || task.messages.length === 0)

@@ -1,9 +1,24 @@
 import type { ChatTask } from './chat-task.ts'
 import type { CompletionTask } from './completion-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
+import type { ImageTask } from './image-task.ts'
 import type { RerankTask } from './rerank-task.ts'
+import type { SpeechTask } from './speech-task.ts'
+import type { TranscriptionTask } from './transcription-task.ts'
 
 /** What is asked, whatever language it came in. */
-export type Task = ChatTask | CompletionTask | EmbeddingTask | RerankTask
+export type Task =
+  | ChatTask
+  | CompletionTask
+  | EmbeddingTask
+  | RerankTask
+  | TranscriptionTask
+  | SpeechTask
+  | ImageTask
 
 export type TaskKind = Task['kind']
+
+/** Whether a task writes text, with sampling and all. */
+export function writesText(task: Task): task is ChatTask | CompletionTask {
+  return task.kind === 'chat' || task.kind === 'completion'
+}

@@ -2,8 +2,9 @@ import { cp, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engines/engine.ts'
+import { SpeechEngine } from '../../src/engines/speech/speech-engine.ts'
 import { workContract, type WorkContractSubject } from '../../src/testing/index.ts'
-import { removeFolder, temporaryFolder } from '../models/paths.ts'
+import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder } from '../models/paths.ts'
 import { HAS_TRANSFORMERS, inWorker, planOf, pulled, transformersEngine } from '../transformers/fixtures.ts'
 
 const folder = await temporaryFolder()
@@ -18,6 +19,24 @@ async function damaged(path: string, file: string, name: string): Promise<string
 }
 
 const minilm = HAS_TRANSFORMERS ? await pulled('minilm-onnx') : undefined
+
+const joe = fetched(join(ENGINES_DIRECTORY, 'speech')) ? await pulled('piper-joe') : undefined
+
+function speechSubject(engine: Engine): WorkContractSubject {
+  const path = joe ?? ''
+  return {
+    engine,
+    plan: async () => planOf(engine, path),
+    task: { kind: 'speech', text: 'Hello there.', format: 'wav' },
+    verify: (parts) => {
+      const bytes = parts.reduce((sum, part) => sum + (part.type === 'audio' ? part.data.length : 0), 0)
+      expect(bytes).toBeGreaterThan(10_000)
+    },
+    long: { kind: 'speech', text: 'One two three four five six seven eight. '.repeat(20), format: 'wav' },
+    refused: { task: { kind: 'speech', text: 'hi', format: 'wav', voice: '7' }, code: 'invalid_request' },
+    corrupt: async () => planOf(engine, await damaged(path, 'voice.onnx', 'joe')),
+  }
+}
 
 function minilmSubject(engine: Engine, name: string): WorkContractSubject {
   const path = minilm ?? ''
@@ -51,6 +70,11 @@ const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] 
     name: 'transformers, in a worker',
     runs: minilm !== undefined,
     subject: minilmSubject(inWorker(transformersEngine()), 'worker'),
+  },
+  {
+    name: 'speech, in a worker',
+    runs: joe !== undefined,
+    subject: speechSubject(inWorker(new SpeechEngine({ enginesDirectory: ENGINES_DIRECTORY }))),
   },
 ]
 

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
-import { PACKAGED_ENGINES, type PackagedEngine, type Platform } from './packaged-engines.ts'
+import { PACKAGED_ENGINES, type EngineWheel, type PackagedEngine, type Platform } from './packaged-engines.ts'
 
 /** An engine that comes as packages of the user's own package manager, outside of our dependencies: it is large. */
 export interface EnginePackage {
@@ -12,6 +12,7 @@ export interface EnginePackage {
   packages: Readonly<Record<string, string>>
   /** For people: `about 90 MB`. */
   size: string
+  wheel?: EngineWheel
   /** What the packages bring for other platforms or none, relative to `node_modules`: deleted after the installation. */
   needless: readonly string[]
 }
@@ -26,7 +27,7 @@ export function enginePackage(
   if (engine === undefined) {
     throw new ModelyardError('invalid_request', `"${name}" is no engine that npm installs.`)
   }
-  const { main, size, others = {}, needless = () => [] } = engine
+  const { main, size, wheel, others = {}, needless = () => [] } = engine
   const here = `${platform}-${architecture}` as Platform
   const binaries = engine.binaries[here]
   if (binaries === undefined) throw noBinaries(name, platform, architecture, engine)
@@ -35,6 +36,7 @@ export function enginePackage(
     version: main.version,
     packages: { [main.package]: main.version, ...binaries, ...others },
     size,
+    ...(wheel !== undefined && { wheel }),
     needless: needless(here),
   }
 }
@@ -63,7 +65,8 @@ export function installedVersion(enginesFolder: string, engine: EnginePackage): 
 }
 
 /** The same for one folder, wherever it is. An older main package is told as what it is; one with the wrong companions is not there. */
-export function versionIn(folder: string, { packages, version }: EnginePackage): string | undefined {
+export function versionIn(folder: string, { packages, version, wheel }: EnginePackage): string | undefined {
+  if (wheel !== undefined && !existsSync(join(folder, 'python', wheel.folder))) return undefined
   const wanted = Object.entries(packages)
   const found = wanted.map(([name]) => manifestVersion(join(folder, 'node_modules', name)))
   if (found.includes(undefined)) return undefined

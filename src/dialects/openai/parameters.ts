@@ -66,3 +66,23 @@ export const EMBEDDING_PARAMETERS: ParameterTable = new Map([
   ['encoding_format', ANSWER],
   ['user', USER],
 ])
+
+/** `POST /v1/audio/transcriptions` and `/translations` */
+export const TRANSCRIPTION_PARAMETERS: ParameterTable = new Map([
+  ...named(['model', 'file', 'language', 'prompt', 'temperature'], TASK),
+  ...named(['response_format', 'stream', 'timestamp_granularities'], ANSWER),
+  ['chunking_strategy', label('any', 'long sounds are always heard in pieces')],
+  ['include', neutral('array', [[]], { instead: 'leave it out: transcripts have no log-probabilities' })],
+  ['known_speaker_names', neutral('array', [[]], { instead: 'leave it out: speakers are not told apart' })],
+  [
+    'known_speaker_references',
+    neutral('array', [[]], { instead: 'leave it out: speakers are not told apart' }),
+  ],
+])
+
+/** `POST /v1/audio/speech` */
+export const SPEECH_PARAMETERS: ParameterTable = new Map([
+  ...named(['model', 'input', 'voice', 'speed', 'response_format'], TASK),
+  ['instructions', neutral('string', [''], { instead: 'choose another voice' })],
+  ['stream_format', neutral('string', ['audio'], { instead: 'read the sound itself: it is streamed' })],
+])

@@ -3,9 +3,6 @@ import { notImplemented } from '../fields.ts'
 
 /** Routes of the API that need what no engine here has, and why not. */
 export const REFUSED_ROUTES: readonly [path: string, why: string][] = [
-  ['/audio/transcriptions', 'no engine here understands speech'],
-  ['/audio/translations', 'no engine here understands speech'],
-  ['/audio/speech', 'no engine here speaks'],
   ['/images/generations', 'no engine here makes images'],
   ['/images/edits', 'no engine here makes images'],
   ['/images/variations', 'no engine here makes images'],

@@ -7,7 +7,10 @@ export function promptWords(task: Task): number {
     return task.messages.reduce((sum, { content }) => sum + 1 + wordsIn(contentText(content)), 0)
   if (task.kind === 'completion') return wordsIn(task.prompt) + wordsIn(task.suffix ?? '')
   if (task.kind === 'embedding') return task.inputs.reduce((sum, input) => sum + wordsIn(input), 0)
-  return task.documents.reduce((sum, document) => sum + wordsIn(task.query) + wordsIn(document), 0)
+  if (task.kind === 'rerank')
+    return task.documents.reduce((sum, document) => sum + wordsIn(task.query) + wordsIn(document), 0)
+  if (task.kind === 'speech') return wordsIn(task.text)
+  return task.kind === 'image' ? wordsIn(task.prompt) : 0
 }
 
 function wordsIn(text: string | readonly number[]): number {

@@ -13,7 +13,7 @@ const SIGNS: readonly [LoadFailureClass, RegExp, string][] = [
 
 /** What a package threw while it loaded a model, as an error that tells its class (R11). */
 export function loadFailure({ model, facts }: LoadPlan, thrown: unknown): ModelyardError {
-  if (thrown instanceof ModelyardError) return thrown
+  if (thrown instanceof ModelyardError) return ofOurs(model, thrown)
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   const [failure, , sentence] = SIGNS.find(([, sign]) => sign.test(message)) ?? [
     'crash',
@@ -22,6 +22,12 @@ export function loadFailure({ model, facts }: LoadPlan, thrown: unknown): Modely
   ]
   const where = facts.path === undefined ? '' : ` (${basename(facts.path)})`
   return loadFailed(failure, `Model "${model}"${where} could not be loaded: ${sentence}. ${message}`, thrown)
+}
+
+/** A file that we found wrong ourselves is a load that failed, as if the engine had. */
+function ofOurs(model: string, error: ModelyardError): ModelyardError {
+  if (error.code !== 'model_file_invalid') return error
+  return loadFailed('bad_file', `Model "${model}" could not be loaded: ${error.message}`, error)
 }
 
 /** @throws ModelyardError `aborted` */

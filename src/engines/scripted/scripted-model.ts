@@ -1,7 +1,9 @@
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { PartStream } from '../../tasks/part.ts'
-import type { Task } from '../../tasks/task.ts'
+import type { ChatTask } from '../../tasks/chat-task.ts'
+import type { CompletionTask } from '../../tasks/completion-task.ts'
+import { writesText, type Task } from '../../tasks/task.ts'
 import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
 import { asMeasured } from '../declared-memory.ts'
 import type { Lifetime } from '../lifetime.ts'
@@ -43,13 +45,15 @@ export class ScriptedModel implements LoadedModel {
   run(task: Task, options: RunOptions): PartStream {
     if (task.kind === 'embedding') return runEmbedding(task, options.signal, this.#host)
     if (task.kind === 'rerank') return runRanking(task, options.signal, this.#host)
-    return runText(task, options, this.#host)
+    // All other kinds are refused there, as the plan says.
+    return runText(task as ChatTask | CompletionTask, options, this.#host)
   }
 
   async countTokens(task: Task): Promise<number> {
     this.#host.lifetime.check()
     if (task.kind === 'embedding') return countInputs(task)
-    return task.kind === 'rerank' ? countPairs(task) : tokensOfPrompt(task).length
+    if (task.kind === 'rerank') return countPairs(task)
+    return writesText(task) ? tokensOfPrompt(task).length : 0
   }
 
   async warmUp(signal: AbortSignal): Promise<void> {

@@ -15,8 +15,8 @@ import { loadFailure, throwIfGivenUp } from '../in-process/load-failure.ts'
 import { ModelLifetime } from '../in-process/model-lifetime.ts'
 import { QueuedModel, type WholeInputWork } from '../in-process/queued-model.ts'
 import { EmbeddingWork } from './embedding-work.ts'
-import type { TransformersModule } from './transformers-module.ts'
-import { findTransformers, importTransformers } from './transformers-package.ts'
+import { TranscriptionWork } from './transcription-work.ts'
+import { findTransformers, importTransformers, type ImportedTransformers } from './transformers-package.ts'
 import { planTransformers, TRANSFORMERS_CAPABILITIES } from './transformers-plan.ts'
 
 export interface TransformersEngineOptions {
@@ -59,10 +59,10 @@ export class TransformersEngine implements Engine {
   async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
     throwIfGivenUp(signal)
     onProgress({ stage: 'starting' })
-    const module = await importTransformers(this.#enginesDirectory)
+    const imported = await importTransformers(this.#enginesDirectory)
     throwIfGivenUp(signal)
     onProgress({ stage: 'loading', fraction: 0 })
-    const work = await loadWork(plan, module, this.#clock)
+    const work = await loadWork(plan, imported, this.#clock)
     if (signal.aborted) await work.dispose()
     throwIfGivenUp(signal)
     const lifetime = new ModelLifetime(plan.model, this.#clock, () => [])
@@ -70,9 +70,14 @@ export class TransformersEngine implements Engine {
   }
 }
 
-async function loadWork(plan: LoadPlan, module: TransformersModule, clock: Clock): Promise<WholeInputWork> {
+async function loadWork(
+  plan: LoadPlan,
+  { module, modules }: ImportedTransformers,
+  clock: Clock,
+): Promise<WholeInputWork> {
   try {
     if (plan.facts.purpose === 'embedding') return await EmbeddingWork.load(plan, module, clock)
+    if (plan.facts.purpose === 'transcription') return await TranscriptionWork.load(plan, module, modules)
   } catch (error) {
     throw loadFailure(plan, error)
   }

@@ -21,12 +21,20 @@ export async function findTransformers(
   return findPackage(WANTED, enginesDirectory)
 }
 
-/** The package, told never to ask a hub: what it loads lies on this disk (engines.md: `allowRemoteModels`). @throws `engine_missing` */
-export async function importTransformers(enginesDirectory: string | undefined): Promise<TransformersModule> {
+/** The package, and the `node_modules` it was found in. */
+export interface ImportedTransformers {
+  module: TransformersModule
+  modules: string
+}
+
+/** Told never to ask a hub: what it loads lies on this disk. @throws `engine_missing` */
+export async function importTransformers(
+  enginesDirectory: string | undefined,
+): Promise<ImportedTransformers> {
   const found = await findTransformers(enginesDirectory)
   const module = (await importFrom(WANTED.engine, found, ({ directory }) =>
     join(directory, 'dist/transformers.node.mjs'),
   )) as TransformersModule
   Object.assign(module.env, { allowRemoteModels: false, useFSCache: false, useBrowserCache: false })
-  return module
+  return { module, modules: 'modules' in found ? found.modules : '' }
 }

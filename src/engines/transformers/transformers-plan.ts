@@ -12,6 +12,7 @@ const MIB = 2 ** 20
 /** Of what a model is for, what it can be asked here. */
 const TASKS: Partial<Record<ModelPurpose, TaskKind>> = {
   embedding: 'embedding',
+  transcription: 'transcription',
 }
 
 export const TRANSFORMERS_CAPABILITIES: EngineCapabilities = {
@@ -23,7 +24,7 @@ export const TRANSFORMERS_CAPABILITIES: EngineCapabilities = {
 const PROCESS_BASE = 165 * MIB
 
 /** Bytes that evaluating takes beside the weights, measured with the largest input; scaled with nothing, because inputs are bounded. */
-const COMPUTE: Partial<Record<ModelPurpose, number>> = { embedding: 60 * MIB }
+const COMPUTE: Partial<Record<ModelPurpose, number>> = { embedding: 60 * MIB, transcription: 400 * MIB }
 
 /** Where nothing says how long a text may be. */
 const DEFAULT_LENGTH = 512

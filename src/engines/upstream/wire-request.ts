@@ -5,7 +5,7 @@ import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { ContentPart, Message, Tool, ToolChoice } from '../../tasks/message.ts'
 import type { TextGeneration } from '../../tasks/sampling.ts'
-import type { Task } from '../../tasks/task.ts'
+import { writesText, type Task } from '../../tasks/task.ts'
 
 type Fields = Record<string, unknown>
 
@@ -27,7 +27,8 @@ export interface WireSettings {
 export function wireRequest(task: Task, settings: WireSettings): WireRequest {
   const model = settings.remoteModel
   if (task.kind === 'embedding') return { path: '/embeddings', body: { model, ...embeddingFields(task) } }
-  if (task.kind === 'rerank') throw new ModelyardError('unsupported', 'Upstreams rank no documents here.')
+  if (!writesText(task))
+    throw new ModelyardError('unsupported', `Upstreams are not asked for ${task.kind} here.`)
   const common = {
     model,
     stream: true,

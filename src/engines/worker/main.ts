@@ -25,6 +25,10 @@ const ENGINES: Record<string, (options: EngineOptions) => Promise<Engine>> = {
     const { TransformersEngine } = await import('../transformers/transformers-engine.ts')
     return new TransformersEngine(options)
   },
+  speech: async (options) => {
+    const { SpeechEngine } = await import('../speech/speech-engine.ts')
+    return new SpeechEngine(options)
+  },
   scripted: async () => {
     const { ScriptedEngine } = await import('../scripted/scripted-engine.ts')
     return new ScriptedEngine({ clock, crash: () => process.exit(1) })

