@@ -10,7 +10,7 @@ const SLOTS = 4
 const CONTEXT = 2048
 /** Tokens that end SmolLM2's turn are forbidden, so that every answer is as long. */
 const NO_END = { temperature: 0, logit_bias: { 0: -100, 2: -100 } }
-const LONG = Array.from({ length: 700 }, (_, index) => `word${index % 97}`).join(' ')
+const LONG = Array.from({ length: 400 }, (_, index) => `word${index % 97}`).join(' ')
 
 /** The program that Modelyard starts, with the same flags and nothing of Modelyard. */
 async function startBare() {
