@@ -5,6 +5,7 @@ import { LLAMA_SERVER_CAPABILITIES } from './llama-server/llama-server-plan.ts'
 import { MLX_CAPABILITIES } from './mlx/mlx-plan.ts'
 import { NODE_LLAMA_CPP_CAPABILITIES } from './node-llama-cpp/node-llama-cpp-plan.ts'
 import { SCRIPTED_CAPABILITIES } from './scripted/scripted-plan.ts'
+import { SPEECH_CAPABILITIES } from './speech/speech-plan.ts'
 import { TRANSFORMERS_CAPABILITIES } from './transformers/transformers-plan.ts'
 import { UPSTREAM_CAPABILITIES } from './upstream/upstream-plan.ts'
 
@@ -38,6 +39,13 @@ const ENGINES: DocumentedEngine[] = [
     name: 'transformers',
     capabilities: TRANSFORMERS_CAPABILITIES,
     runs: 'folders with ONNX graphs by transformers.js; `engines install transformers` (npm)',
+    isolation: CHILD,
+    platforms: NATIVE,
+  },
+  {
+    name: 'speech',
+    capabilities: SPEECH_CAPABILITIES,
+    runs: 'folders with voices (Piper’s, Kokoro’s) by sherpa-onnx; `engines install speech` (npm, and pip for espeak-ng’s data, which is GPL-3.0)',
     isolation: CHILD,
     platforms: NATIVE,
   },
