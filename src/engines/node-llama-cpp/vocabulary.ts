@@ -1,6 +1,7 @@
 import { ModelyardError } from '../../base/errors.ts'
 import { TURN_ENDS } from '../llama-cpp/turn-ends.ts'
 import type { LlamaModel } from './llama-module.ts'
+import { PromptPortions } from './prompt-portions.ts'
 import {
   TOKEN_TYPE_BYTE,
   TOKEN_TYPE_NORMAL,
@@ -27,6 +28,7 @@ export class Vocabulary {
   readonly #writing: TokenWriting
   readonly #bytes: (Uint8Array | undefined)[] = []
   readonly #control: Set<number>
+  readonly #portions: PromptPortions
   #longest: number | undefined
   #silent: readonly number[] | undefined
 
@@ -39,6 +41,7 @@ export class Vocabulary {
     this.#control = new Set(Array.from(tokens.keys()).filter((token) => this.#isControl(token)))
     const text = (token: number): string => this.#tokens[token] ?? ''
     this.controlTexts = [...this.#control].map(text)
+    this.#portions = new PromptPortions(this.controlTexts)
     this.userDefinedTexts = tokens.filter(
       (_, token) => types[token] === TOKEN_TYPE_USER_DEFINED && !this.#control.has(token),
     )
@@ -84,9 +87,11 @@ export class Vocabulary {
   /** Text whose control tokens count as such: a template's piece, or a prompt that somebody rendered himself. */
   tokenizePrompt(pieces: readonly string[]): number[] {
     const inner = this.#model.vocabularyType === 'spm' ? ('trimLeadingSpace' as const) : undefined
-    const tokens = pieces.map((piece, index) =>
-      this.#model.tokenize(piece, true, index === 0 ? undefined : inner),
-    )
+    const tokens = pieces.flatMap((piece, index) => {
+      const [first = '', ...others] = this.#portions.of(piece)
+      const begun = this.#model.tokenize(first, true, index === 0 ? undefined : inner)
+      return [begun, ...others.map((portion) => this.#model.tokenize(portion, true))]
+    })
     return this.#withBeginning(tokens.flat())
   }
 
