@@ -76,7 +76,7 @@ export async function streamChat(url, body) {
       if (event.error !== undefined) throw new Error(JSON.stringify(event.error))
       usage = event.usage ?? usage
       const piece = event.choices[0]?.delta.content
-      if (piece === undefined || piece === '') continue
+      if (typeof piece !== 'string' || piece === '') continue
       times.push(performance.now() - startedAt)
       text += piece
     }
