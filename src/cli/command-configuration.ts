@@ -8,13 +8,13 @@ export interface CommandConfiguration {
   configuration: YardConfiguration
   /** Id of the model that each name given on the command line stands for. */
   idOf: ReadonlyMap<string, string>
-  /** Reads the same configuration again, for a file that has changed. */
+  /** Reads the same configuration again, for a file that has changed. A file that is gone is a mistake, not another configuration. */
   reload: () => Promise<YardConfiguration>
 }
 
 export interface CommandWishes {
   /** `--config FILE` */
-  config?: string
+  config?: string | undefined
   /** Models named on the command line. */
   models?: readonly string[]
   /** Named instead when there is none: neither here, nor in the configuration, nor in the models folder. */
@@ -27,13 +27,16 @@ export async function commandConfiguration(
   context: CommandContext,
   wishes: CommandWishes = {},
 ): Promise<CommandConfiguration> {
-  const load = (models: ConfigurationInput['models'], reload: boolean): Promise<YardConfiguration> =>
-    loadConfiguration(loadOptions(context, wishes, models, reload))
-  const first = await load({}, false)
+  const load = (models: ConfigurationInput['models']): Promise<YardConfiguration> =>
+    loadConfiguration(loadOptions(context, wishes, models))
+  const first = await load({})
   const names = await namesOf(wishes, first)
   const { models, idOf } = commandModels(names, first.models, process.cwd())
-  const configuration = Object.keys(models).length === 0 ? first : await load(models, false)
-  return { configuration, idOf, reload: () => load(models, true) }
+  const configuration = Object.keys(models).length === 0 ? first : await load(models)
+  const again = { ...wishes, config: configuration.file }
+  const reload = (): Promise<YardConfiguration> =>
+    loadConfiguration({ ...loadOptions(context, again, models), reload: true })
+  return { configuration, idOf, reload }
 }
 
 async function namesOf(
@@ -50,13 +53,11 @@ function loadOptions(
   { environment }: CommandContext,
   { config, server = {} }: CommandWishes,
   models: ConfigurationInput['models'] = {},
-  reload: boolean,
 ): LoadConfigurationOptions {
   return {
     environment,
     workingDirectory: process.cwd(),
     ...(config !== undefined && { file: config }),
     commandLine: { server, models },
-    reload,
   }
 }

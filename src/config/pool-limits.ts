@@ -39,7 +39,7 @@ export function poolLimits(
   }
 }
 
-/** Private bytes of a process that has imported node-llama-cpp and started llama.cpp: measured 96 to 104 MiB. */
+/** Bytes kept for each process that has imported node-llama-cpp and started llama.cpp; SPARE_NOTE */
 const SPARE_WORKER = 110 * 1024 ** 2
 
 /** R18: what waits counts as well. */

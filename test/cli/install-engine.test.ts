@@ -127,6 +127,17 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
     expect(await readdir(engines)).toEqual([])
   })
 
+  it('a home that cannot be written to is told in a sentence with what to do, not as mkdir failed', async () => {
+    await npmIs(GOOD_NPM)
+    await writeFile(engines, 'a file where the folder should be')
+    await expect(requireEngine(desk().context, engines, ENGINE, {})).rejects.toMatchObject({
+      code: 'engine_missing',
+      message: expect.stringMatching(
+        /cannot be written to \(E\w+\)\. Make it writable or set MODELYARD_HOME/,
+      ) as string,
+    })
+  })
+
   it('npm that says it is done and is not is found out', async () => {
     await npmIs('exit 0')
     await expect(requireEngine(desk().context, engines, ENGINE, {})).rejects.toMatchObject({

@@ -108,6 +108,13 @@ describe('modelyard serve', () => {
     expect(await home.run(['run', 'fake', 'x'])).toMatchObject({ code: 0 })
   })
 
+  it('a configuration file that is deleted takes no model away', async () => {
+    const server = await home.serve()
+    await rm(join(home.path, 'modelyard.yaml'))
+    await server.tells(/stays as it was[\s\S]*modelyard\.yaml/)
+    expect(await home.run(['run', 'fake', 'x'])).toMatchObject({ code: 0 })
+  })
+
   it('named models come beside the configured ones, and an unknown one is refused before it listens', async () => {
     const { code, err, out } = await home.run(['serve', '--port', '0', 'fakee'])
     expect(code).toBe(3)

@@ -64,6 +64,7 @@ describe('responses that are kept', () => {
     const second = await client.responses.create(ask('Two', { previous_response_id: first.id }))
     const { id, output } = await client.responses.retrieve(first.id)
     expect({ id, output }).toEqual({ id: first.id, output: first.output })
+    await expect(client.responses.inputItems.list(first.id)).rejects.toMatchObject({ status: 501 })
     await client.responses.delete(first.id)
     await expect(client.responses.retrieve(first.id)).rejects.toThrow(NotFoundError)
     await expect(client.responses.delete(first.id)).rejects.toMatchObject({ status: 404 })

@@ -25,7 +25,7 @@ export async function installEngine(
 ): Promise<void> {
   const place = engineFolder(enginesFolder, engine.name)
   const draft = join(enginesFolder, `.${engine.name}-${randomBytes(6).toString('hex')}`)
-  await mkdir(draft, { recursive: true })
+  await makeDraft(draft, engine)
   try {
     await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true }))
     await runNpm(draft, engine, options)
@@ -38,6 +38,20 @@ export async function installEngine(
     if (versionIn(place, engine) !== engine.version) throw failed(engine, undefined)
   } finally {
     await rm(draft, { recursive: true, force: true })
+  }
+}
+
+/** A home that cannot be written serves what is there; an engine that is not there is none of it. */
+async function makeDraft(draft: string, { name }: EnginePackage): Promise<void> {
+  try {
+    await mkdir(draft, { recursive: true })
+  } catch (cause) {
+    const { code = 'unknown error' } = cause as NodeJS.ErrnoException
+    throw new ModelyardError(
+      'engine_missing',
+      `${name} is not installed, and cannot be: ${dirname(draft)} cannot be written to (${code}). Make it writable or set MODELYARD_HOME to a folder that is, then try again: modelyard engines install ${name}`,
+      { details: { path: dirname(draft) }, cause },
+    )
   }
 }
 

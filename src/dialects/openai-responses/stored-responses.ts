@@ -50,6 +50,8 @@ export function inputItems(input: unknown): unknown[] {
 /** `GET /v1/responses/{id}` */
 export function findResponse({ params, query }: DialectRequest): DialectAction {
   const id = params['*'] ?? ''
+  if (id.includes('/'))
+    throw notImplemented('id', 'What belongs to a response is not listed apart; read the response itself.')
   if (new URLSearchParams(query).get('stream') === 'true')
     throw notImplemented('stream', 'A response that is kept is sent whole; leave it out.')
   return {
