@@ -6,6 +6,8 @@ import { makeTinyModel } from '../models/make-tiny-gguf.ts'
 import { HAS_LLAMA, openHome, ownYards, until, user } from '../yard/harness.ts'
 
 const TEXT = 'the model and the server '.repeat(12)
+/** Computing so little of so small a model again is quicker than reading it. */
+const ALWAYS = { parking: 'always' } as const
 const BEGINNING = { role: 'system' as const, content: TEXT }
 
 async function computed(yard: Yard, name: string): Promise<number> {
@@ -23,14 +25,14 @@ describe.runIf(HAS_LLAMA)('P7: beginnings that are evaluated ahead, with real we
   })
 
   it('spare whoever begins alike from computing them, after an unload and after a restart', async () => {
-    const yard = await test.open({ models: { a } })
+    const yard = await test.open({ models: { a }, contexts: ALWAYS })
     const { tokens, cachedTokens, kept } = await yard.warm({ model: 'a', messages: [BEGINNING] })
     expect([tokens > 60, cachedTokens, kept]).toEqual([true, 0, true])
     expect(await computed(yard, 'one')).toBeLessThan(25)
     await yard.unloadModel('a')
     expect(await computed(yard, 'two')).toBeLessThan(25)
     await yard.stop()
-    const again = await test.open({ models: { a } })
+    const again = await test.open({ models: { a }, contexts: ALWAYS })
     expect(again.listContexts().filter(({ kept: isKept }) => isKept)).toHaveLength(1)
     expect(await computed(again, 'three')).toBeLessThan(25)
     expect((await again.warm({ model: 'a', messages: [BEGINNING] })).cachedTokens).toBeGreaterThan(
@@ -39,7 +41,7 @@ describe.runIf(HAS_LLAMA)('P7: beginnings that are evaluated ahead, with real we
   })
 
   it('stay beside the conversations that begin with them', async () => {
-    const yard = await test.open({ models: { a }, contexts: { parking: 'always' } })
+    const yard = await test.open({ models: { a }, contexts: ALWAYS })
     await yard.warm({ model: 'a', messages: [BEGINNING] })
     for (const name of ['one', 'two', 'three', 'four']) await computed(yard, name)
     await yard.unloadModel('a')
@@ -51,7 +53,7 @@ describe.runIf(HAS_LLAMA)('P7: beginnings that are evaluated ahead, with real we
     const models = {
       a: { ...a, initialMessages: [BEGINNING], prefix: 'the server and the user '.repeat(60) },
     }
-    const yard = await test.open({ models })
+    const yard = await test.open({ models, contexts: ALWAYS })
     await yard.loadModel('a')
     await until(
       async () => yard.listContexts().filter(({ kept, state }) => kept && state === 'parked').length === 2,
@@ -61,7 +63,7 @@ describe.runIf(HAS_LLAMA)('P7: beginnings that are evaluated ahead, with real we
     const { result } = await yard.complete({ model: 'a', prompt, temperature: 0, maxTokens: 2 }).answer()
     expect(result.usage.promptTokens - result.usage.cachedTokens).toBeLessThan(25)
     await yard.stop()
-    const again = await test.open({ models })
+    const again = await test.open({ models, contexts: ALWAYS })
     let runs = 0
     again.subscribe(({ name }) => (runs += name === 'run-finished' ? 1 : 0))
     await again.loadModel('a')
