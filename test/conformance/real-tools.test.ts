@@ -238,7 +238,7 @@ describe.runIf(HAS_LLAMA)('tools with real weights, through the official SDKs', 
       expect(await how(weather('hi'))).toMatchObject({ names: [], text: 'Hello, how are you today?' })
     })
 
-    const tries = Number(process.env['MODELYARD_FORCED_TRIES'] ?? 10)
+    const tries = Number(process.env['MODELYARD_FORCED_TRIES'] ?? 4)
     it.runIf(fetched(SMOLLM2))(
       `E2: SmolLM2 gives a valid call each time it is forced to (${tries} tries)`,
       { timeout: 60_000 + 60_000 * tries },

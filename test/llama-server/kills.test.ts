@@ -13,7 +13,7 @@ import { HAS_SERVER, loadServer, processesWith, serverEngine } from './fixtures.
 const clock = new SystemClock()
 const NO_END = { temperature: 0, logitBias: { 0: -100, 2: -100 } }
 const endless = chat('Count.', { sampling: NO_END })
-const longPrompt = chat('one two three '.repeat(600), { sampling: NO_END })
+const longPrompt = chat('one two three '.repeat(150), { sampling: NO_END })
 
 function kill(model: LoadedModel): void {
   process.kill(model.pid ?? 0, 'SIGKILL')

@@ -167,7 +167,7 @@ describe('a tool that has to be called', () => {
 })
 
 describe.skipIf(!fetched(SMOLLM2))('SmolLM2, whose template knows nothing of tools', () => {
-  const tries = Number(process.env['MODELYARD_FORCED_TRIES'] ?? 10)
+  const tries = Number(process.env['MODELYARD_FORCED_TRIES'] ?? 4)
   let model: LoadedModel
   beforeAll(async () => {
     model = await load(SMOLLM2, { context: 2048 })

@@ -5,7 +5,7 @@ import { fetched, SMOLLM2, TINY_CHAT } from '../models/paths.ts'
 import { HAS_LLAMA, openHome, serve, type ServedYard } from './harness.ts'
 
 /** One hundred by `MODELYARD_FORMAT_TRIES=100`; a try takes about a second on a quiet machine. */
-const TRIES = Number(process.env['MODELYARD_FORMAT_TRIES'] ?? 6)
+const TRIES = Number(process.env['MODELYARD_FORMAT_TRIES'] ?? 4)
 /** Milliseconds for one try, on a machine that is busy. */
 const TRY_LIMIT = 30_000
 
