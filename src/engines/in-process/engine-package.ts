@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ModelyardError } from '../../base/errors.ts'
+import type { Availability } from '../engine.ts'
 
 /** An engine's package as `modelyard engines install` puts it there, or an application has it. */
 export interface WantedPackage {
@@ -62,21 +63,27 @@ async function versionIn(directory: string): Promise<string | undefined> {
   }
 }
 
+/** What an engine's `detect` says of its package. */
+export function availabilityOf(found: FoundPackage | Obstacle): Availability {
+  if ('reason' in found) return { available: false, ...found }
+  return { available: true, version: found.version, details: { directory: found.directory } }
+}
+
 /** Imports a file of an installed package. @throws ModelyardError `engine_missing` */
 export async function importFrom(
-  engine: string,
+  wanted: WantedPackage,
   found: FoundPackage | Obstacle,
   pathOf: (found: FoundPackage) => string,
 ): Promise<unknown> {
-  if ('reason' in found) throw missing(engine, `${found.reason} ${found.remedy}`)
+  if ('reason' in found) throw missingPackage(wanted, `${found.reason} ${found.remedy}`)
   try {
     return await import(pathToFileURL(pathOf(found)).href)
   } catch (cause) {
     const { message } = cause as Error
-    throw missing(engine, `${found.directory} ${found.version} cannot be imported: ${message}`, cause)
+    throw missingPackage(wanted, `${wanted.package} ${found.version} cannot be imported: ${message}`, cause)
   }
 }
 
-function missing(engine: string, message: string, cause?: unknown): ModelyardError {
+export function missingPackage({ engine }: WantedPackage, message: string, cause?: unknown): ModelyardError {
   return new ModelyardError('engine_missing', message, { details: { engine }, cause })
 }

@@ -1,10 +1,9 @@
-import { devicesAmong } from '../../host/memory.ts'
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { SystemClock, type Clock } from '../../base/clock.ts'
-import { ModelyardError, toModelyardError } from '../../base/errors.ts'
-import type { MeasuredFootprint } from '../../host/memory.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import { devicesAmong, type MeasuredFootprint } from '../../host/memory.ts'
 import { readGgufHeader } from '../../models/gguf/read-gguf-header.ts'
 import { readVocabulary } from '../../models/gguf/read-vocabulary.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
@@ -23,6 +22,7 @@ import {
   type LoadPlan,
 } from '../engine.ts'
 import { gpuRefusal } from '../llama-cpp/gpu-layers.ts'
+import { unprepared } from '../supervision/unprepared.ts'
 import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { batchSizeFor } from './batch-size.ts'
 import { findServer, type FoundServer } from './find-server.ts'
@@ -104,7 +104,12 @@ export class LlamaServerEngine implements Engine {
       return await this.#prepare(plan, found, started, signal)
     } catch (error) {
       await this.#giveUp(started)
-      throw signal.aborted ? loadAborted(signal) : unprepared(plan, error)
+      throw signal.aborted
+        ? loadAborted(signal)
+        : unprepared(
+            `Model "${plan.model}" could not be loaded: its llama-server does not do as it should`,
+            error,
+          )
     }
   }
 
@@ -217,16 +222,6 @@ function requireSlots({ model, slots, facts }: LoadPlan, { total_slots: there }:
   throw loadFailed(
     'bad_option',
     `Model "${model}" was to have ${slots} slots, and its llama-server has ${there}.`,
-  )
-}
-
-function unprepared({ model }: LoadPlan, error: unknown): ModelyardError {
-  const { code, message } = toModelyardError(error, 'engine_failed')
-  if (code !== 'engine_failed' && code !== 'internal') return error as ModelyardError
-  return loadFailed(
-    'crash',
-    `Model "${model}" could not be loaded: its llama-server does not do as it should: ${message}`,
-    error,
   )
 }
 

@@ -1,12 +1,11 @@
 import { SystemClock, type Clock } from '../../base/clock.ts'
-import { ModelyardError, toModelyardError } from '../../base/errors.ts'
+import { ModelyardError } from '../../base/errors.ts'
 import { createId } from '../../base/ids.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { ChatTemplate } from '../../templates/chat-template.ts'
 import {
   loadAborted,
-  loadFailed,
   type Availability,
   type Engine,
   type EngineCapabilities,
@@ -17,6 +16,7 @@ import {
 } from '../engine.ts'
 import { launchServer, type LaunchedServer } from '../supervision/launch-server.ts'
 import type { RefusedByServer } from '../supervision/server-connection.ts'
+import { unprepared } from '../supervision/unprepared.ts'
 import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { WorkerLife } from '../supervision/worker-life.ts'
 import { installedMlx, installedMlxVersion } from './find-mlx.ts'
@@ -86,7 +86,9 @@ export class MlxEngine implements Engine {
       started.child.kill('its load has failed')
       await started.child.exited
       await started.connection.close()
-      throw signal.aborted ? loadAborted(signal) : unprepared(plan, error)
+      throw signal.aborted
+        ? loadAborted(signal)
+        : unprepared(`"${plan.model}" could not be loaded: its mlx worker failed`, error)
     }
   }
 
@@ -190,10 +192,4 @@ function launchArguments({ facts, spec, slots, contextSize }: LoadPlan): string[
 /** The launcher checks nothing that was not checked here: what it refuses is its fault. */
 function refused({ message }: RefusedByServer): ModelyardError {
   return new ModelyardError('engine_failed', `The mlx worker failed: ${message}`)
-}
-
-function unprepared({ model }: LoadPlan, error: unknown): ModelyardError {
-  const { code, message } = toModelyardError(error, 'engine_failed')
-  if (code !== 'engine_failed' && code !== 'internal') return error as ModelyardError
-  return loadFailed('crash', `"${model}" could not be loaded: its mlx worker failed: ${message}`, error)
 }

@@ -10,6 +10,7 @@ import type {
   LoadOptions,
   LoadPlan,
 } from '../engine.ts'
+import { availabilityOf } from '../in-process/engine-package.ts'
 import { findLlamaPackage } from './llama-package.ts'
 import { gpuOf, llamaRuntime } from './llama-runtime.ts'
 import { loadFailure, throwIfAborted } from '../llama-cpp/load-failure.ts'
@@ -44,9 +45,7 @@ export class NodeLlamaCppEngine implements Engine {
 
   /** Looks at files only; nothing native comes into the server's process. */
   async detect(): Promise<Availability> {
-    const found = await findLlamaPackage(this.#enginesDirectory)
-    if ('reason' in found) return { available: false, ...found }
-    return { available: true, version: found.version, details: { directory: found.directory } }
+    return availabilityOf(await findLlamaPackage(this.#enginesDirectory))
   }
 
   /** Imports the package and starts the library: half a second that a spare worker has behind it (R18). */

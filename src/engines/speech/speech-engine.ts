@@ -10,9 +10,8 @@ import type {
   LoadOptions,
   LoadPlan,
 } from '../engine.ts'
-import { loadFailure, throwIfGivenUp } from '../in-process/load-failure.ts'
-import { ModelLifetime } from '../in-process/model-lifetime.ts'
-import { QueuedModel } from '../in-process/queued-model.ts'
+import { availabilityOf } from '../in-process/engine-package.ts'
+import { loadQueued } from '../in-process/load-queued.ts'
 import { findSherpa, importSherpa } from './speech-package.ts'
 import { planSpeech, SPEECH_CAPABILITIES } from './speech-plan.ts'
 import { SpeechWork } from './speech-work.ts'
@@ -41,9 +40,7 @@ export class SpeechEngine implements Engine {
 
   /** Looks at files only; nothing native comes into the server's process. */
   async detect(): Promise<Availability> {
-    const found = await findSherpa(this.#enginesDirectory)
-    if ('reason' in found) return { available: false, ...found }
-    return { available: true, version: found.version, details: { directory: found.directory } }
+    return availabilityOf(await findSherpa(this.#enginesDirectory))
   }
 
   async prepare(): Promise<void> {
@@ -54,16 +51,11 @@ export class SpeechEngine implements Engine {
     return planSpeech(spec, facts, host)
   }
 
-  async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
-    throwIfGivenUp(signal)
-    onProgress({ stage: 'starting' })
-    const sherpa = await importSherpa(this.#enginesDirectory)
-    throwIfGivenUp(signal)
-    onProgress({ stage: 'loading', fraction: 0 })
-    const work = await SpeechWork.load(plan, sherpa).catch((error: unknown) => {
-      throw loadFailure(plan, error)
+  async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
+    return await loadQueued(plan, options, {
+      clock: this.#clock,
+      importPackage: () => importSherpa(this.#enginesDirectory),
+      loadWork: (sherpa) => SpeechWork.load(plan, sherpa),
     })
-    throwIfGivenUp(signal)
-    return new QueuedModel({ plan, work, lifetime: new ModelLifetime(plan.model, this.#clock, () => []) })
   }
 }

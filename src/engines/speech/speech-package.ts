@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { ModelyardError } from '../../base/errors.ts'
 import {
   findPackage,
+  missingPackage,
   type FoundPackage,
   type Obstacle,
   type WantedPackage,
@@ -30,17 +30,17 @@ export interface ImportedSherpa {
 /** @throws ModelyardError `engine_missing` */
 export async function importSherpa(enginesDirectory: string | undefined): Promise<ImportedSherpa> {
   const found = await findSherpa(enginesDirectory)
-  if ('reason' in found) throw missing(`${found.reason} ${found.remedy}`)
+  if ('reason' in found) throw missingPackage(WANTED, `${found.reason} ${found.remedy}`)
   const { modules, directory, version } = found
   try {
     // It is no ES module: its addon is looked for beside it.
     const module = createRequire(join(directory, 'package.json'))(directory) as SherpaModule
     return { module, modules, pronunciation: join(dirname(modules), 'python/espeakng_loader/espeak-ng-data') }
   } catch (cause) {
-    throw missing(`${WANTED.package} ${version} cannot be loaded: ${(cause as Error).message}`, cause)
+    throw missingPackage(
+      WANTED,
+      `${WANTED.package} ${version} cannot be loaded: ${(cause as Error).message}`,
+      cause,
+    )
   }
-}
-
-function missing(message: string, cause?: unknown): ModelyardError {
-  return new ModelyardError('engine_missing', message, { details: { engine: WANTED.engine }, cause })
 }

@@ -11,9 +11,9 @@ import type {
   LoadOptions,
   LoadPlan,
 } from '../engine.ts'
-import { loadFailure, throwIfGivenUp } from '../in-process/load-failure.ts'
-import { ModelLifetime } from '../in-process/model-lifetime.ts'
-import { QueuedModel, type WholeInputWork } from '../in-process/queued-model.ts'
+import { availabilityOf } from '../in-process/engine-package.ts'
+import { loadQueued } from '../in-process/load-queued.ts'
+import type { WholeInputWork } from '../in-process/queued-model.ts'
 import { EmbeddingWork } from './embedding-work.ts'
 import { TranscriptionWork } from './transcription-work.ts'
 import { findTransformers, importTransformers, type ImportedTransformers } from './transformers-package.ts'
@@ -43,9 +43,7 @@ export class TransformersEngine implements Engine {
 
   /** Looks at files only; nothing native comes into the server's process. */
   async detect(): Promise<Availability> {
-    const found = await findTransformers(this.#enginesDirectory)
-    if ('reason' in found) return { available: false, ...found }
-    return { available: true, version: found.version, details: { directory: found.directory } }
+    return availabilityOf(await findTransformers(this.#enginesDirectory))
   }
 
   async prepare(): Promise<void> {
@@ -56,17 +54,12 @@ export class TransformersEngine implements Engine {
     return planTransformers(spec, facts, host)
   }
 
-  async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
-    throwIfGivenUp(signal)
-    onProgress({ stage: 'starting' })
-    const imported = await importTransformers(this.#enginesDirectory)
-    throwIfGivenUp(signal)
-    onProgress({ stage: 'loading', fraction: 0 })
-    const work = await loadWork(plan, imported, this.#clock)
-    if (signal.aborted) await work.dispose()
-    throwIfGivenUp(signal)
-    const lifetime = new ModelLifetime(plan.model, this.#clock, () => [])
-    return new QueuedModel({ plan, work, lifetime })
+  async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
+    return await loadQueued(plan, options, {
+      clock: this.#clock,
+      importPackage: () => importTransformers(this.#enginesDirectory),
+      loadWork: (imported) => loadWork(plan, imported, this.#clock),
+    })
   }
 }
 
@@ -75,11 +68,7 @@ async function loadWork(
   { module, modules }: ImportedTransformers,
   clock: Clock,
 ): Promise<WholeInputWork> {
-  try {
-    if (plan.facts.purpose === 'embedding') return await EmbeddingWork.load(plan, module, clock)
-    if (plan.facts.purpose === 'transcription') return await TranscriptionWork.load(plan, module, modules)
-  } catch (error) {
-    throw loadFailure(plan, error)
-  }
+  if (plan.facts.purpose === 'embedding') return await EmbeddingWork.load(plan, module, clock)
+  if (plan.facts.purpose === 'transcription') return await TranscriptionWork.load(plan, module, modules)
   throw new ModelyardError('unsupported', `Model "${plan.model}" is for ${plan.facts.purpose}.`)
 }

@@ -32,7 +32,7 @@ export async function importTransformers(
   enginesDirectory: string | undefined,
 ): Promise<ImportedTransformers> {
   const found = await findTransformers(enginesDirectory)
-  const module = (await importFrom(WANTED.engine, found, ({ directory }) =>
+  const module = (await importFrom(WANTED, found, ({ directory }) =>
     join(directory, 'dist/transformers.node.mjs'),
   )) as TransformersModule
   Object.assign(module.env, { allowRemoteModels: false, useFSCache: false, useBrowserCache: false })
