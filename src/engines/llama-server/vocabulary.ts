@@ -2,6 +2,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { GgufVocabulary } from '../../models/gguf/read-vocabulary.ts'
 import { TURN_ENDS } from '../llama-cpp/turn-ends.ts'
 import type { ServerConnection } from '../supervision/server-connection.ts'
+import { requireTokenIds } from '../llama-cpp/require-token-ids.ts'
 
 const TYPE_UNKNOWN = 2
 const TYPE_CONTROL = 3
@@ -175,10 +176,7 @@ export class Vocabulary {
 
   /** @throws invalid_request for ids that are not in the vocabulary */
   requireTokens(ids: readonly number[], param: string): void {
-    const wrong = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= this.size)
-    if (wrong === undefined) return
-    const message = `Token id ${wrong} is not one of this model, whose ids go from 0 to ${this.size - 1}; send text, or ids of this model's tokenizer.`
-    throw new ModelyardError('invalid_request', message, { details: { param } })
+    requireTokenIds(ids, this.size, param)
   }
 
   /** The first token of every text is ours to add; a template that writes it as text would have it twice. */

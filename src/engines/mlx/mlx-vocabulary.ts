@@ -1,5 +1,5 @@
-import { ModelyardError } from '../../base/errors.ts'
 import type { ServerConnection } from '../supervision/server-connection.ts'
+import { requireTokenIds } from '../llama-cpp/require-token-ids.ts'
 
 /** What the launcher tells of the tokenizer. */
 export interface WireVocabulary {
@@ -53,9 +53,6 @@ export class MlxVocabulary {
 
   /** @throws ModelyardError `invalid_request` for ids that are not in the vocabulary */
   requireTokens(ids: readonly number[], param: string): void {
-    const wrong = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= this.size)
-    if (wrong === undefined) return
-    const message = `Token id ${wrong} is not one of this model, whose ids go from 0 to ${this.size - 1}; send text, or ids of this model's tokenizer.`
-    throw new ModelyardError('invalid_request', message, { details: { param } })
+    requireTokenIds(ids, this.size, param)
   }
 }

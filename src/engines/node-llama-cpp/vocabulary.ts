@@ -9,6 +9,7 @@ import {
   writingOf,
   type TokenWriting,
 } from './token-bytes.ts'
+import { requireTokenIds } from '../llama-cpp/require-token-ids.ts'
 
 const TOKEN_TYPE_USER_DEFINED = 4
 const TOKEN_TYPE_UNUSED = 5
@@ -132,10 +133,7 @@ export class Vocabulary {
 
   /** An id that is not in the vocabulary would end the process. @throws invalid_request */
   requireTokens(ids: readonly number[], param: string): void {
-    const wrong = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= this.size)
-    if (wrong === undefined) return
-    const message = `Token id ${wrong} is not one of this model, whose ids go from 0 to ${this.size - 1}; send text, or ids of this model's tokenizer.`
-    throw new ModelyardError('invalid_request', message, { details: { param } })
+    requireTokenIds(ids, this.size, param)
   }
 
   /** What an empty prompt becomes: a model needs something to begin with. */
