@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../base/errors.ts'
 import type { FinishReason } from '../../tasks/part.ts'
-import type { TaskKind } from '../../tasks/task.ts'
 import type { Usage } from '../../tasks/usage.ts'
+import type { CapabilitySwitches } from '../capability-switches.ts'
 import type { LoadFailureClass } from '../engine.ts'
 
 /** Options of a model with `engine: scripted`. Times are milliseconds. */
@@ -14,7 +14,7 @@ export interface ScriptedOptions {
   script?: string | ScriptEntry[]
   failLoad?: FailLoad
   /** What this model is said to be unable to do; everything is possible by default. */
-  capabilities?: Partial<Record<SwitchableCapability, boolean>> & { tasks?: TaskKind[] }
+  capabilities?: CapabilitySwitches
   /** Length of embedding vectors. Default 384. */
   dimensions?: number
   /** Token ids from 0 to this are valid as input. Default 32,000. */
@@ -27,24 +27,6 @@ export interface FailLoad {
   /** Only the first so many loads by this engine object fail; in a worker every load has an engine of its own. Absent = all. */
   times?: number
 }
-
-export const SWITCHABLE_CAPABILITIES = [
-  'tools',
-  'structuredOutput',
-  'logprobs',
-  'reasoning',
-  'images',
-  'audio',
-  'prefill',
-  'infill',
-  'tokenInput',
-  'echo',
-  'promptLogprobs',
-  'logitBias',
-  'grammar',
-] as const
-
-export type SwitchableCapability = (typeof SWITCHABLE_CAPABILITIES)[number]
 
 export interface ScriptToolCall {
   name: string

@@ -1,12 +1,12 @@
 import { either, list, mapOf, object, oneOrMore, type Fields } from '../../base/compound-shapes.ts'
 import type { ErrorCode } from '../../base/errors.ts'
-import { anything, choice, filePath, flag, number, size, text } from '../../base/scalar-shapes.ts'
+import { anything, choice, filePath, number, size, text } from '../../base/scalar-shapes.ts'
 import { described, report, type Shape } from '../../base/shape.ts'
 import type { Usage } from '../../tasks/usage.ts'
+import { CAPABILITIES, capabilitySwitches } from '../capability-switches.ts'
 import type { LoadFailureClass } from '../engine.ts'
 import { matchExpression } from './match-expression.ts'
 import {
-  SWITCHABLE_CAPABILITIES,
   type ScriptedOptions,
   type ScriptEntry,
   type ScriptPiece,
@@ -139,11 +139,6 @@ function memory(): Shape<Record<string, number>> {
   }
 }
 
-const capabilityFields: Fields = {
-  ...Object.fromEntries(SWITCHABLE_CAPABILITIES.map((name) => [name, flag()])),
-  tasks: list(choice('chat', 'completion', 'embedding'), { min: 1 }),
-}
-
 const failLoad = object(
   { class: choice(...FAILURES), message: text(), times: count() },
   { required: ['class', 'message'] },
@@ -158,7 +153,7 @@ export const scriptedOptionFields: Record<keyof ScriptedOptions, Shape<unknown>>
     'The answers, first hit wins: a list, or a YAML or JSON file with it.',
   ),
   failLoad,
-  capabilities: object(capabilityFields),
+  capabilities: capabilitySwitches(['chat', 'completion', 'embedding', 'rerank'], CAPABILITIES),
   dimensions: described(number({ min: 1, max: 65_536, whole: true }), 'Length of embedding vectors.', 384),
   vocabularySize: number({ min: 1, whole: true }),
 }
