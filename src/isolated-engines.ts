@@ -19,6 +19,8 @@ export interface EngineOptions {
   /** The caller's own engines; they run in this process. */
   custom: readonly Engine[]
   environmentVariable: (name: string) => string | undefined
+  /** Told when more is known of a model that is elsewhere than its plan says. */
+  onLearned: (model: string) => void
   /** Processes that wait with node-llama-cpp imported (R18). */
   spareWorkers: number
   /** What a process holds on devices (M12). */
@@ -34,7 +36,15 @@ export class IsolatedEngines {
   readonly #workers = new Map<string, WorkerEngine>()
   #ask: AskModel | undefined
 
-  constructor({ clock, directories, custom, environmentVariable, deviceBytes, spareWorkers }: EngineOptions) {
+  constructor({
+    clock,
+    directories,
+    custom,
+    environmentVariable,
+    onLearned,
+    deviceBytes,
+    spareWorkers,
+  }: EngineOptions) {
     const packaged = { enginesDirectory: directories.engines }
     const builtIn: [Engine, Record<string, unknown>][] = [
       [new NodeLlamaCppEngine(packaged), packaged],
@@ -42,7 +52,7 @@ export class IsolatedEngines {
       [new SpeechEngine(packaged), packaged],
       [new ScriptedEngine({ clock }), {}],
     ]
-    const upstream = new UpstreamEngine({ clock, environmentVariable })
+    const upstream = new UpstreamEngine({ clock, environmentVariable, onLearned })
     const llamaServer = new LlamaServerEngine({
       clock,
       deviceBytes,

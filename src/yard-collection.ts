@@ -141,8 +141,10 @@ export class YardCollection implements ModelCollection {
     const facts = path === undefined ? null : await this.#factsOf(path)
     const isHere = spec.source === undefined || facts !== null
     // Only what is here already: to be looked at must not start a download.
-    if (isHere && preparer.peek(spec.id) === undefined) await preparer.plan(spec.id).catch(() => undefined)
+    const isKnown = preparer.peek(spec.id) !== undefined && spec.source !== undefined
+    if (isHere && !isKnown) await preparer.plan(spec.id).catch(() => undefined)
     const { system } = spec
+    const endpoint = preparer.peek(spec.id)?.plan.facts.endpoint
     return {
       ...this.#listing(spec),
       modifiedAt: path === undefined ? startedAt : await modificationTime(path, startedAt),
@@ -151,6 +153,7 @@ export class YardCollection implements ModelCollection {
       facts,
       defaults: spec.defaults,
       ...(system === undefined ? {} : { system }),
+      ...(endpoint === undefined ? {} : { endpoint }),
     }
   }
 

@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ModelyardError } from './base/errors.ts'
+import type { ModelCollection, ModelDescription } from './dialects/yard-port.ts'
+import type { ServedList } from './models/served-models.ts'
 import type { RunQuery, RunRecord } from './runs/run-log.ts'
 import type { ControlPort, Explanation } from './server/control-port.ts'
 import { explainLiveRun, explainModel, explainRun } from './yard-explanations.ts'
@@ -17,11 +19,13 @@ export class YardControl implements ControlPort {
   readonly settings: YardSettings
   readonly #parts: YardParts
   readonly #metrics: YardMetrics
+  readonly #collection: Pick<ModelCollection, 'describe'>
   /** Where the output of instances is kept, the oldest first. */
   readonly #logs = new Map<string, string>()
 
-  constructor(parts: YardParts) {
+  constructor(parts: YardParts, collection: Pick<ModelCollection, 'describe'>) {
     this.#parts = parts
+    this.#collection = collection
     this.settings = new YardSettings(parts)
     this.#metrics = new YardMetrics({
       bus: parts.bus,
@@ -44,6 +48,14 @@ export class YardControl implements ControlPort {
 
   metrics(): Promise<string> {
     return this.#metrics.text()
+  }
+
+  describeModel(name: string): Promise<ModelDescription> {
+    return this.#collection.describe(name)
+  }
+
+  async refreshModelLists(): Promise<ServedList[]> {
+    return await this.#parts.modelLists.refresh()
   }
 
   async pin(model: string, pinned: boolean | 'soft'): Promise<void> {

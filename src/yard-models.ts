@@ -93,6 +93,7 @@ export async function reconfigure(parts: YardParts, configuration: YardConfigura
   if (difference === undefined) return
   const before = new Map(parts.registry.list().map((spec) => [spec.id, spec]))
   parts.registry.replace(configuration.models)
+  void parts.modelLists.replace(configuration.wildcards ?? [])
   parts.pool.setLimits(limits)
   await parts.registry.refresh()
   const after = new Map(parts.registry.list().map((spec) => [spec.id, spec]))

@@ -5,6 +5,7 @@ import { checkYardOptions } from './check-yard-options.ts'
 import { environmentVariable, libraryDirectories } from './config.ts'
 import { defaultSpec } from './config/default-spec.ts'
 import { layeredConfiguration } from './config/layered-configuration.ts'
+import { MODEL_ID } from './config/model-shape.ts'
 import type { YardDirectories } from './config/directories.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
@@ -24,6 +25,7 @@ import { ModelInspector } from './models/inspect-model.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import { RecipeBook } from './models/recipe-book.ts'
 import { ModelRegistry } from './models/registry.ts'
+import { ServedModels } from './models/served-models.ts'
 import type { PoolStatus } from './pool/pool-status.ts'
 import { Pool } from './pool/pool.ts'
 import { TraceRecorder } from './pool/trace-recorder.ts'
@@ -34,6 +36,7 @@ import type { RunSurroundings } from './runs/run-task.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { TraceFile } from './trace-file.ts'
 import { openHome, type OpenedHome } from './yard-home.ts'
+import { ModelLists } from './yard-model-lists.ts'
 import type { YardOptions } from './yard-options.ts'
 import { adoptContexts } from './yard-contexts.ts'
 import { withStoredSettings } from './stored-settings.ts'
@@ -53,6 +56,7 @@ export interface YardParts extends StateSources {
   artifacts: ArtifactStore
   inspector: ModelInspector
   engines: IsolatedEngines
+  modelLists: ModelLists
   store: Store
   recipes: RecipeBook
   home: HomeClaim
@@ -142,11 +146,13 @@ async function wire(
     transfer: configuration.downloads,
   })
   const recipes = new RecipeBook(store.settings)
+  const served = new ServedModels(store.settings, (id) => MODEL_ID.pattern.test(id))
   const registry = new ModelRegistry({
     specs: configuration.models,
     artifacts,
     defaultSpec: (id, source) => defaultSpec(parts?.configuration ?? configuration, id, source),
     otherNames: (name) => recipes.find(name)?.from,
+    served,
   })
   await Promise.all([endLeftovers(directories.workers, { clock }), registry.refresh()])
   const stopFollowing = store.follow(bus)
@@ -163,6 +169,7 @@ async function wire(
     directories,
     custom: [...(options.engines ?? []), ...(configuration.engines ?? [])],
     environmentVariable,
+    onLearned: (model) => parts?.preparer.outdate(model),
     deviceBytes: (pid) => devices.heldBy(pid),
     spareWorkers: configuration.swap.spareWorkers,
   })
@@ -179,6 +186,8 @@ async function wire(
     contexts,
   })
   await adoptContexts(pool, contexts, { clock, bus })
+  const modelLists = new ModelLists({ clock, bus, engines: engines.byName, served })
+  await modelLists.replace(configuration.wildcards ?? [])
   const inspector = new ModelInspector()
   const preparer = new ModelPreparer({
     resolve: (name) => registry.resolve(name),
@@ -200,6 +209,8 @@ async function wire(
     pool,
     artifacts,
     registry,
+    served,
+    modelLists,
     inspector,
     preparer,
     live,
@@ -222,6 +233,7 @@ async function wire(
     },
     close: async () => {
       devices.close()
+      modelLists.close()
       await engines.close()
       trace?.close()
       await contexts.close()

@@ -2,6 +2,7 @@ import type { Clock } from './base/clock.ts'
 import type { ModelListing } from './dialects/yard-port.ts'
 import type { ModelRegistry } from './models/registry.ts'
 import type { ModelSpec } from './models/model-spec.ts'
+import type { ServedList, ServedModels } from './models/served-models.ts'
 import type { ModelPoolStatus, PoolStatus } from './pool/pool-status.ts'
 import type { Pool } from './pool/pool.ts'
 import type { ActivityStatus, LiveRuns } from './runs/live-runs.ts'
@@ -20,6 +21,8 @@ export interface YardState extends Omit<PoolStatus, 'models'> {
   startedAt: number
   /** Where history goes; not the disk when that takes nothing. */
   store: 'ok' | 'not writable' | 'in memory only'
+  /** Models that endpoints list, for each `prefix*` of the configuration. */
+  modelLists: ServedList[]
   /** Runs that have not ended, in the order in which they were begun. */
   activity: ActivityStatus[]
   models: (ModelListing & Partial<Omit<ModelPoolStatus, 'state'>> & { record: ModelRecord | null })[]
@@ -28,6 +31,7 @@ export interface YardState extends Omit<PoolStatus, 'models'> {
 /** What listings and states are made of. */
 export interface StateSources {
   registry: ModelRegistry
+  served: Pick<ServedModels, 'lists'>
   preparer: ModelPreparer
   pool: Pool
   live: LiveRuns
@@ -50,6 +54,7 @@ export function modelListing(
   pool: PoolStatus = sources.pool.status(),
 ): ModelListing {
   const known = sources.preparer.peek(spec.id)
+  const problem = sources.registry.problemOf(spec.id)
   return {
     id: spec.id,
     aliases: spec.aliases,
@@ -60,6 +65,7 @@ export function modelListing(
     contextLength: known?.plan.contextSize ?? spec.context ?? null,
     capabilities: known?.capabilities ?? null,
     purpose: known?.plan.facts.purpose ?? 'generation',
+    ...(problem !== undefined && { problem }),
   }
 }
 
@@ -73,6 +79,7 @@ export function yardState(sources: StateSources, url: string | null): YardState 
     startedAt: sources.startedAt,
     ...pool,
     store: storeState(sources.store),
+    modelLists: sources.served.lists(),
     activity: sources.live.list(),
     models: sources.registry.list().map((spec) => ({
       ...modelListing(spec, sources, pool),

@@ -100,7 +100,7 @@ export class Yard implements YardPort, AsyncDisposable {
     this.#parts = parts
     this.#pool = new YardPool(parts.pool, parts.preparer)
     this.#collection = new YardCollection(parts)
-    this.#control = new YardControl(parts)
+    this.#control = new YardControl(parts, this.#collection)
     evaluateBeginnings({
       bus: parts.bus,
       specOf: (model) => parts.registry.list().find(({ id }) => id === model),

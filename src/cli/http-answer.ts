@@ -45,7 +45,7 @@ export async function* readAnswer(response: IncomingMessage, { model, signal }: 
     note(chunk, summary)
   }
   if (!complete || summary.finishReason === undefined) throw brokenOff()
-  return { model, usage: NO_USAGE, ...summary, finishReason: summary.finishReason }
+  return { model, usage: { ...NO_USAGE, unknown: true }, ...summary, finishReason: summary.finishReason }
 }
 
 async function* serverSentData(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<string> {

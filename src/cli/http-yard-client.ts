@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { ModelyardError } from '../base/errors.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
-import type { ContextsRequest, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { ContextsRequest, ModelDescription, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { ServedList } from '../models/served-models.ts'
 import type { WarmRequest } from '../runs/library-request.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
@@ -19,11 +20,6 @@ import type {
   TranscriptText,
   YardClient,
 } from './yard-client.ts'
-
-/** A model as `/v1/models/{id}` shows it. */
-interface WireModel extends Omit<ModelListing, 'contextLength'> {
-  context_length: number | null
-}
 
 /** A yard in a running server, spoken to over its own HTTP API. */
 export class HttpYardClient implements YardClient {
@@ -47,11 +43,13 @@ export class HttpYardClient implements YardClient {
     return (await this.state()).models
   }
 
-  async show(model: string): Promise<ModelListing> {
-    const { id, aliases, name, favourite, created, state, context_length, capabilities, purpose } =
-      await this.#json<WireModel>(`/v1/models/${encodeURIComponent(model)}`)
-    const facts = { created, state, contextLength: context_length, capabilities, purpose }
-    return { id, aliases, name, favourite, ...facts }
+  async show(model: string): Promise<ModelDescription> {
+    return await this.#json(`/api/yard/models/${encodeURIComponent(model)}`)
+  }
+
+  async refreshModelLists(): Promise<ServedList[]> {
+    const answer = await this.#json<{ lists: ServedList[] }>('/api/yard/models/refresh', { method: 'POST' })
+    return answer.lists
   }
 
   async plan(model: string): Promise<LoadForecast> {

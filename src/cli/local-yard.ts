@@ -3,7 +3,8 @@ import type { YardEvent } from '../events/event-map.ts'
 import type { SettingStatus } from '../server/control-port.ts'
 import { createYard, type Yard } from '../yard.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
-import type { ContextsRequest, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { ContextsRequest, ModelDescription, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { ServedList } from '../models/served-models.ts'
 import type { WarmRequest } from '../runs/library-request.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import { commandConfiguration } from './command-configuration.ts'
@@ -64,8 +65,12 @@ class LocalYardClient implements YardClient {
     return this.#yard.state().models
   }
 
-  async show(model: string): Promise<ModelListing> {
-    return await this.#yard.findModel(this.#id(model))
+  async show(model: string): Promise<ModelDescription> {
+    return await this.#yard.control.describeModel(this.#id(model))
+  }
+
+  async refreshModelLists(): Promise<ServedList[]> {
+    return await this.#yard.control.refreshModelLists()
   }
 
   async plan(model: string): ReturnType<YardClient['plan']> {

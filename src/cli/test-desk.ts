@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { ContextsRequest, WarmResult } from '../dialects/yard-port.ts'
+import type { ServedList } from '../models/served-models.ts'
 import type { WarmRequest } from '../runs/library-request.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { YardEvent } from '../events/event-map.ts'
@@ -79,6 +80,7 @@ export class FakeYard implements YardClient {
       url: null,
       startedAt: 0,
       store: 'ok',
+      modelLists: this.lists,
       activity: [],
       models: [],
       instances: [],
@@ -90,6 +92,13 @@ export class FakeYard implements YardClient {
       runs: { limit: 4, active: 0 },
       contexts: { count: 0, bytes: 0, limit: null, savedTokens: 0, savedSeconds: 0 },
     })
+  }
+
+  lists: ServedList[] = []
+
+  refreshModelLists(): Promise<ServedList[]> {
+    this.calls.push('refresh')
+    return Promise.resolve(this.lists)
   }
 
   list(): ReturnType<YardClient['list']> {

@@ -1,6 +1,7 @@
 import type { ContextListing } from '../pool/context-listing.ts'
-import type { ContextsRequest, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type { ContextsRequest, ModelDescription, ModelListing, WarmResult } from '../dialects/yard-port.ts'
 import type { WarmRequest } from '../runs/library-request.ts'
+import type { ServedList } from '../models/served-models.ts'
 import type { YardEvent } from '../events/event-map.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
 import type { Explanation, SettingStatus } from '../server/control-port.ts'
@@ -75,7 +76,9 @@ export interface YardClient extends AsyncDisposable {
   state(): Promise<YardState>
   list(): Promise<ModelListing[]>
   /** @throws ModelyardError `model_not_found` */
-  show(model: string): Promise<ModelListing>
+  show(model: string): Promise<ModelListing & Pick<ModelDescription, 'endpoint'>>
+  /** Asks endpoints which models they have, for the entries that stand for many. */
+  refreshModelLists(): Promise<ServedList[]>
   plan(model: string): Promise<LoadForecast>
   /** `force` may go beyond the budget, up to the absolute limit. */
   load(model: string, options: { signal: AbortSignal; force?: boolean }): Promise<void>

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ModelSpec } from '../models/model-spec.ts'
 import type { YardConfiguration } from './yard-configuration.ts'
 
 /** What differs between two configurations. */
@@ -22,15 +23,21 @@ export function configurationDifference(
   after: YardConfiguration,
 ): ConfigurationDifference | undefined {
   if (isDeepStrictEqual(meaning(before), meaning(after))) return undefined
-  const old = new Map(before.models.map((model) => [model.id, model]))
-  const now = new Map(after.models.map((model) => [model.id, model]))
-  const changed = after.models.filter(({ id }) => old.has(id) && !isDeepStrictEqual(old.get(id), now.get(id)))
+  const old = new Map(entriesOf(before).map((model) => [model.id, model]))
+  const now = new Map(entriesOf(after).map((model) => [model.id, model]))
+  const changed = entriesOf(after).filter(
+    ({ id }) => old.has(id) && !isDeepStrictEqual(old.get(id), now.get(id)),
+  )
   return {
     added: [...now.keys()].filter((id) => !old.has(id)),
     removed: [...old.keys()].filter((id) => !now.has(id)),
     changed: changed.map(({ id }) => id),
     settings: changedSettings(before, after),
   }
+}
+
+function entriesOf({ models, wildcards = [] }: YardConfiguration): ModelSpec[] {
+  return [...models, ...wildcards]
 }
 
 /** What a configuration says, whatever it was put together from. */
@@ -47,6 +54,7 @@ function engineNames({ engines = [] }: YardConfiguration): string[] {
 function changedSettings(before: YardConfiguration, after: YardConfiguration): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)] as (keyof YardConfiguration)[])
   names.delete('models')
+  names.delete('wildcards')
   names.delete('layers')
   names.delete('engines')
   const changed: string[] = [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))

@@ -129,11 +129,12 @@ export type ScriptedInput = { engine: 'scripted' } & Omit<ScriptedOptions, 'memo
 /** A model that another server has in memory, reached through OpenAI's API. */
 export type UpstreamInput = { engine: 'upstream' } & Omit<
   UpstreamOptions,
-  'url' | 'memory' | 'firstByteTimeout'
+  'url' | 'memory' | 'firstByteTimeout' | 'refresh'
 > & {
     url: string | string[]
     memory?: Size
     firstByteTimeout?: Duration
+    refresh?: Duration
   }
 
 export interface ModelOptions {

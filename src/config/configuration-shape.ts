@@ -3,7 +3,7 @@ import { choice, duration, filePath, flag, number, size, text } from '../base/sc
 import { described, kindOf, report, type JsonSchema, type Shape } from '../base/shape.ts'
 import type { ConfigurationInput } from './configuration-input.ts'
 import type { EngineOptionTable } from './engine-options.ts'
-import { MODEL_ID, modelShape, type WrittenModel } from './model-shape.ts'
+import { MODEL_ENTRY, modelShape, type WrittenModel } from './model-shape.ts'
 import type { MemoryShare, MemoryShares } from './yard-configuration.ts'
 
 /** What was written, read and checked option by option; nothing is filled in yet. */
@@ -149,7 +149,10 @@ const downloads = object({
 export function configurationShape(engines: EngineOptionTable): Shape<WrittenConfiguration> {
   const fields: Record<keyof ConfigurationInput, Shape<unknown>> = {
     $schema: text(),
-    models: described(mapOf(modelShape(engines), MODEL_ID), 'Models by id.'),
+    models: described(
+      mapOf(modelShape(engines), MODEL_ENTRY),
+      'Models by id; prefix* for all of an endpoint.',
+    ),
     engines: described(
       oneOrMore(text({ pattern: /\S/, wants: 'the path of a module or the name of a package' })),
       "Modules whose default export is an engine of one's own.",

@@ -46,6 +46,12 @@ export const MODEL_ID: { pattern: RegExp; wants: string } = {
   wants: 'letters, digits and _ - . : /, without empty parts between slashes',
 }
 
+/** Entries of the configuration: a model's id, or `prefix*` for all models that an endpoint lists. */
+export const MODEL_ENTRY: { pattern: RegExp; wants: string } = {
+  pattern: /^(?!(.*\/)?\.{0,2}(\/|$))[A-Za-z0-9_.:/-]*[A-Za-z0-9_.:/*-]$/,
+  wants: `${MODEL_ID.wants}; a * at the end stands for all models of an endpoint`,
+}
+
 const whole = (min: number): Shape<number> => number({ min, whole: true })
 
 const device = object({

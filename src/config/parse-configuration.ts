@@ -6,6 +6,7 @@ import { BUILT_IN_ENGINES } from './engine-options.ts'
 import { isSurelyBelow, shareText } from './memory-share.ts'
 import { modelSpecs } from './parse-models.ts'
 import type { ParseOptions } from './parse-options.ts'
+import { isWildcard, withInherited } from './wildcard-models.ts'
 import type { ContextSettings, ServerSettings, YardConfiguration } from './yard-configuration.ts'
 
 const MINUTE = 60_000
@@ -22,15 +23,20 @@ export function parseConfiguration(input: unknown, options: ParseOptions): YardC
   const context: ReadContext = { directory, problems: [] }
   const own = Object.fromEntries(customEngines.map(({ name }) => [name, 'unchecked' as const]))
   const shape = configurationShape({ ...BUILT_IN_ENGINES, ...engines, ...own })
-  const written = shape.read(input ?? {}, [], context) ?? {}
-  const models = modelSpecs(
+  const written = shape.read(withInherited(input ?? {}), [], context) ?? {}
+  const specs = modelSpecs(
     written.models ?? {},
     { keepAlive: written.keepAlive ?? 5 * MINUTE, context: written.context },
     context,
   )
   checkLimits(written.memory ?? {}, context)
   if (context.problems.length > 0) throw shapeError(what, context.problems)
-  const configuration = complete(written, models, directories)
+  const models = specs.filter(({ id }) => !isWildcard(id))
+  const wildcards = specs.filter(({ id }) => isWildcard(id))
+  const configuration = {
+    ...complete(written, models, directories),
+    ...(wildcards.length > 0 && { wildcards }),
+  }
   return customEngines.length === 0 ? configuration : { ...configuration, engines: customEngines }
 }
 

@@ -6,6 +6,7 @@ import { CATALOG } from '../models/catalog.ts'
 import type { DeviceOptions, ModelSpec } from '../models/model-spec.ts'
 import { DEFAULT_ENGINE } from './engine-options.ts'
 import type { ModelValues, WrittenModel } from './model-shape.ts'
+import { checkWildcard, isWildcard } from './wildcard-models.ts'
 
 const DEFAULT_SLOTS = 4
 /** Engines without native code or weights: a process of their own protects nobody. */
@@ -89,6 +90,7 @@ function deviceOptions({
 }
 
 function checkValues(id: string, values: ModelValues, context: ReadContext): void {
+  if (isWildcard(id)) checkWildcard(id, values, context)
   const { source, file, minInstances = 0, maxInstances } = values
   if (source !== undefined && file !== undefined) {
     report(

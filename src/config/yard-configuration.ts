@@ -29,6 +29,8 @@ export interface YardConfiguration {
   server: ServerSettings
   /** In the order of the file. */
   models: ModelSpec[]
+  /** What all models have that an endpoint lists; the id is `prefix*`. Absent = there are none. */
+  wildcards?: ModelSpec[]
   /** Engines of one's own that a file names or makes. They run in the server's process. */
   engines?: readonly Engine[]
   /** Milliseconds idle until unload, of models that do not say; −1 = never. */

@@ -2,7 +2,7 @@ import type { WarmRequest } from '../runs/library-request.ts'
 import type { EngineCapabilities } from '../engines/engine.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
-import type { ModelFacts, ModelPurpose } from '../models/model-facts.ts'
+import type { EndpointFacts, ModelFacts, ModelPurpose } from '../models/model-facts.ts'
 import type { ModelRecipe } from '../models/model-recipe.ts'
 import type { ModelDefaults } from '../models/model-spec.ts'
 import type { ResponseRecords } from '../runs/response-records.ts'
@@ -23,6 +23,8 @@ export interface ModelListing {
   contextLength: number | null
   capabilities: EngineCapabilities | null
   purpose: ModelPurpose
+  /** Why it may not be usable, as far as that is known without asking for it: its endpoint does not list it any more, its file is unreadable. */
+  problem?: string
 }
 
 /** A model with all that is known of it. */
@@ -41,6 +43,8 @@ export interface ModelDescription extends ModelListing {
   system?: string
   /** What makes it another model than the one it stands on. */
   recipe?: ModelRecipe
+  /** Of a model that another server has in memory: what is known of it there. */
+  endpoint?: EndpointFacts
 }
 
 /** A model in memory, all its copies together. */

@@ -2,6 +2,7 @@ import { ModelyardError } from '../base/errors.ts'
 import type { Footprint, HostReading, MeasuredFootprint, MemoryDomain } from '../host/memory.ts'
 import type { ModelFacts } from '../models/model-facts.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
+import type { ServedModel } from '../models/served-models.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task, TaskKind } from '../tasks/task.ts'
 
@@ -210,6 +211,13 @@ export function loadAborted(signal: AbortSignal): ModelyardError {
   return new ModelyardError('aborted', 'The load was given up.', { cause: signal.reason })
 }
 
+/** Which models somebody else serves. */
+export interface ModelList {
+  models: ServedModel[]
+  /** Milliseconds until the list should be asked for again; 0 = never by itself. */
+  refreshAfter: number
+}
+
 /** A kind of runtime. One folder each; `pool/` knows nothing of engines but this file. */
 export interface Engine {
   readonly name: string
@@ -217,6 +225,13 @@ export interface Engine {
   detect(): Promise<Availability>
   /** Pure. @throws ModelyardError `unsupported`, `config_invalid` for what this engine cannot load */
   plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan
+  /**
+   * What is known of a model without files here, of whoever has it in memory; what cannot be asked is a fact, too. Absent = there is nothing
+   * to know. Never throws but for its signal.
+   */
+  inspect?(spec: ModelSpec, signal: AbortSignal): Promise<ModelFacts>
+  /** Which models there are where the spec points to, for entries that stand for many. @throws ModelyardError when nobody answers */
+  listModels?(spec: ModelSpec, signal: AbortSignal): Promise<ModelList>
   /** Imports what is heavy ahead of a load, so that a spare worker is ready (R18). Not awaited; a failure is told by the load. */
   prepare?(): Promise<void>
   /** @throws ModelyardError `model_load_failed` (details.failure), `engine_missing`, `aborted`; nothing stays in memory then */

@@ -57,6 +57,8 @@ export interface YardEvents {
   }
   'download-finished': { source: string; path: string; bytes: number }
   'config-reloaded': { changed: string[]; added: string[]; removed: string[] }
+  /** Models that an endpoint lists, by the entry of the configuration (`lab/*`). */
+  'model-list-changed': { entry: string; added: string[]; vanished: string[] }
   'settings-changed': { keys: string[] }
   'config-rejected': { file: string; message: string }
   'warning-raised': { code: string; message: string }

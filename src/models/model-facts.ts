@@ -14,6 +14,30 @@ export interface ModelFacts {
   gguf?: GgufFacts
   onnx?: OnnxFacts
   safetensors?: SafetensorsFacts
+  /** Of a model that is in another server's memory. */
+  endpoint?: EndpointFacts
+}
+
+/** What is known of a model that another server has: what that server says of it, and what it refused. */
+export interface EndpointFacts {
+  /** Beginning of its API. */
+  url: string
+  /** Tokens of a conversation, where it says so. */
+  contextLength?: number
+  /** Each at most once; what nobody said anything of is absent. */
+  abilities: EndpointAbility[]
+  /** How tokens of a prompt can be counted there; absent = not at all. */
+  counting?: 'tokenize-messages' | 'apply-template'
+  /** Why it could not be asked; what else stands here is from before. */
+  problem?: string
+}
+
+/** Kinds of tasks, and names of the fields of `EngineCapabilities`. */
+export interface EndpointAbility {
+  name: string
+  has: boolean
+  /** Where this is known from, for people. */
+  source: string
 }
 
 export type ModelPurpose =

@@ -5,6 +5,7 @@ import type { ArtifactStore, EnsureOptions } from './artifact-store.ts'
 import { idsOfFoundModels } from './discovery/model-id.ts'
 import { type FoundModel, scanModelsFolder } from './discovery/scan-models-folder.ts'
 import { isCalled, type ModelSpec } from './model-spec.ts'
+import type { ServedModels } from './served-models.ts'
 
 export interface ModelRegistryOptions {
   /** Models of the configuration, in its order. */
@@ -14,6 +15,14 @@ export interface ModelRegistryOptions {
   defaultSpec: (id: string, source: string) => ModelSpec
   /** Id of the model that a name given to it elsewhere (a recipe) stands for. */
   otherNames?: (name: string) => string | undefined
+  /** Models that endpoints list. Default: none. */
+  served?: Pick<ServedModels, 'find' | 'specs' | 'problemOf'>
+}
+
+const NONE_SERVED: NonNullable<ModelRegistryOptions['served']> = {
+  find: () => undefined,
+  specs: () => [],
+  problemOf: () => undefined,
 }
 
 /** Ids of models that another configuration changed. */
@@ -40,15 +49,23 @@ export class ModelRegistry {
   readonly #artifacts: ArtifactStore
   readonly #defaultSpec: ModelRegistryOptions['defaultSpec']
   readonly #otherNames: NonNullable<ModelRegistryOptions['otherNames']>
+  readonly #served: NonNullable<ModelRegistryOptions['served']>
   #configured = new Map<string, ModelSpec>()
   #found = new Map<string, ModelSpec>()
   #problems = new Map<string, string>()
   #folderProblems: readonly string[] = []
 
-  constructor({ specs, artifacts, defaultSpec, otherNames = () => undefined }: ModelRegistryOptions) {
+  constructor({
+    specs,
+    artifacts,
+    defaultSpec,
+    otherNames = () => undefined,
+    served = NONE_SERVED,
+  }: ModelRegistryOptions) {
     this.#artifacts = artifacts
     this.#defaultSpec = defaultSpec
     this.#otherNames = otherNames
+    this.#served = served
     this.replace(specs)
   }
 
@@ -109,21 +126,29 @@ export class ModelRegistry {
 
   #named(name: string): ModelSpec | undefined {
     return (
-      this.#configured.get(name) ?? this.#byAlias(name) ?? this.#found.get(name) ?? this.#byShortName(name)
+      this.#configured.get(name) ??
+      this.#byAlias(name) ??
+      this.#served.find(name) ??
+      this.#found.get(name) ??
+      this.#byShortName(name)
     )
   }
 
-  /** Favourites first (M20), then configured models, in their order; without those that are switched off (M17). */
+  /** Favourites first (M20), then configured models, in their order, then those of endpoints; without those that are switched off (M17). */
   list(): ModelSpec[] {
-    const listed = [...this.#configured.values(), ...this.#found.values()].filter(
+    const served = this.#served.specs().filter(({ id }) => !this.#configured.has(id))
+    const elsewhere = new Set(served.map(({ id }) => id))
+    const found = [...this.#found.values()].filter(({ id }) => !elsewhere.has(id))
+    const listed = [...this.#configured.values(), ...served, ...found].filter(
       ({ enabled }) => enabled !== false,
     )
     return listed.sort((a, b) => Number(b.favourite ?? false) - Number(a.favourite ?? false))
   }
 
-  /** Why a model that was found cannot be used, as far as that shows without reading its file; undefined = nothing is known. */
+  /** Why a model that nobody configured cannot be used, as far as that shows without asking for it; undefined = nothing is known. */
   problemOf(id: string): string | undefined {
-    return this.#problems.get(id)
+    if (this.#configured.has(id)) return undefined
+    return this.#served.problemOf(id) ?? this.#problems.get(id)
   }
 
   /** What is wrong in the models folder beside its models: links that lead nowhere, folders that cannot be read. */

@@ -25,6 +25,8 @@ export interface PreparerSurroundings {
 interface Prepared extends PreparedModel {
   spec: ModelSpec
   plan: LoadPlan
+  /** More has become known than the plan says. */
+  outdated?: boolean
 }
 
 /** Facts of a model without files. */
@@ -47,7 +49,8 @@ export class ModelPreparer {
   prepare(name: string, signal: AbortSignal): PreparedModel | Promise<PreparedModel> {
     const spec = this.#surroundings.resolve(name)
     const known = this.#prepared.get(spec.id)
-    if (known !== undefined && known.spec === spec && this.#surroundings.isResident(spec.id)) return known
+    const holds = known !== undefined && known.spec === spec && known.outdated !== true
+    if (holds && this.#surroundings.isResident(spec.id)) return known
     return this.#work.join(spec.id, signal, async (workSignal) => this.#prepareAnew(spec, workSignal))
   }
 
@@ -75,10 +78,17 @@ export class ModelPreparer {
     this.#prepared.delete(id)
   }
 
+  /** More is known of it than its plan says: the next request plans it anew, what is in memory stays. */
+  outdate(id: string): void {
+    const known = this.#prepared.get(id)
+    if (known !== undefined) this.#prepared.set(id, { ...known, outdated: true })
+  }
+
   /** `above`: the models that use this one, outermost first. */
   async #prepareAnew(spec: ModelSpec, signal: AbortSignal, above: readonly string[] = []): Promise<Prepared> {
     const path = await this.#surroundings.artifact(spec, signal)
-    const facts = path === undefined ? NO_FILES : await this.#surroundings.inspect(path)
+    const facts =
+      path === undefined ? await this.#factsElsewhere(spec, signal) : await this.#surroundings.inspect(path)
     const engine = this.#engineFor(spec, facts)
     const plan = engine.plan(spec, facts, this.#surroundings.host())
     const { id, minInstances, maxInstances, keepAlive, pinned, parking = true, contextBudget } = spec
@@ -115,6 +125,12 @@ export class ModelPreparer {
     if (again !== undefined) throw usesItself([...above, again.id])
     for (const part of parts) await this.#prepareAnew(part, signal, above)
     return { uses: parts.map(({ id }) => id) }
+  }
+
+  /** Of a model without files here: what its engine can find out about it. */
+  async #factsElsewhere(spec: ModelSpec, signal: AbortSignal): Promise<ModelFacts> {
+    const engine = this.#surroundings.engines.get(spec.engine ?? '')
+    return (await engine?.inspect?.(spec, signal)) ?? NO_FILES
   }
 
   #engineFor(spec: ModelSpec, facts: ModelFacts): Engine {

@@ -9,6 +9,7 @@ export function addResults(first: Result, last: Result): Result {
       cachedTokens: first.usage.cachedTokens + last.usage.cachedTokens,
       completionTokens: first.usage.completionTokens + last.usage.completionTokens,
       reasoningTokens: first.usage.reasoningTokens + last.usage.reasoningTokens,
+      ...((first.usage.unknown ?? last.usage.unknown) === true && { unknown: true as const }),
     },
     timings: {
       prefill: first.timings.prefill + last.timings.prefill,

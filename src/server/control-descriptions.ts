@@ -64,6 +64,16 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
     answer: schemas.LOADED,
     errors: { ...BAD, 404: 'no such model' },
   },
+  'GET /api/yard/models/*': {
+    summary: 'A model with all that is known of it: its file, or what its endpoint says of it.',
+    answer: schemas.DESCRIPTION,
+    errors: { ...ADMIN, 404: 'no such model' },
+  },
+  'POST /api/yard/models/refresh': {
+    summary: 'Asks the endpoints of all prefix* entries which models they have.',
+    answer: schemas.LISTS,
+    errors: ADMIN,
+  },
   'POST /api/yard/pin': {
     summary: 'Keeps a model in memory once it is there, or lets it go again.',
     body: schemas.PIN,

@@ -1,4 +1,6 @@
 import type { ActivityStatus } from '../runs/live-runs.ts'
+import type { ModelDescription } from '../dialects/yard-port.ts'
+import type { ServedList } from '../models/served-models.ts'
 import type { RunQuery, RunRecord } from '../runs/run-log.ts'
 
 /** One setting as the control API and `modelyard settings` show it (M2). */
@@ -38,6 +40,10 @@ export interface ControlPort {
     /** @throws ModelyardError `invalid_request`, `model_not_found` */
     change(changes: Readonly<Record<string, unknown>>): Promise<SettingStatus[]>
   }
+  /** A model with all that is known of it. @throws ModelyardError `model_not_found` */
+  describeModel(name: string): Promise<ModelDescription>
+  /** Asks the endpoints of all `prefix*` entries which models they have. What cannot be asked says so in its list. */
+  refreshModelLists(): Promise<ServedList[]>
   /** @throws ModelyardError `model_not_found` */
   pin(model: string, pinned: boolean | 'soft'): Promise<void>
   /** Newest first. */

@@ -187,7 +187,42 @@ const MODEL: JsonSchema = record(
     purpose: TEXT,
     record: MODEL_RECORD,
   },
-  { pinned: PINNED, loads: WHOLE, evictions: WHOLE, lastError: { type: 'object' } },
+  { pinned: PINNED, loads: WHOLE, evictions: WHOLE, lastError: { type: 'object' }, problem: TEXT },
+)
+
+const LIST: JsonSchema = record({
+  entry: TEXT,
+  models: WHOLE,
+  vanished: WHOLE,
+  toldAt: NUMBER_OR_NULL,
+  problem: TEXT_OR_NULL,
+})
+
+export const LISTS: JsonSchema = record({ lists: list(LIST) })
+
+const ENDPOINT: JsonSchema = record(
+  { url: TEXT, abilities: list(record({ name: TEXT, has: FLAG, source: TEXT })) },
+  { contextLength: WHOLE, counting: TEXT, problem: TEXT },
+)
+
+export const DESCRIPTION: JsonSchema = record(
+  {
+    id: TEXT,
+    aliases: list(TEXT),
+    name: TEXT,
+    favourite: FLAG,
+    created: NUMBER,
+    state: TEXT,
+    contextLength: NUMBER_OR_NULL,
+    capabilities: { type: ['object', 'null'] },
+    purpose: TEXT,
+    modifiedAt: NUMBER,
+    bytes: NUMBER,
+    digest: TEXT,
+    facts: { type: ['object', 'null'] },
+    defaults: { type: 'object' },
+  },
+  { system: TEXT, recipe: { type: 'object' }, endpoint: ENDPOINT, problem: TEXT },
 )
 
 const DOMAIN: JsonSchema = record(
@@ -202,6 +237,7 @@ export const STATE: JsonSchema = record({
   url: TEXT_OR_NULL,
   startedAt: NUMBER,
   store: TEXT,
+  modelLists: list(LIST),
   activity: list(ACTIVITY),
   models: list(MODEL),
   instances: list(INSTANCE),

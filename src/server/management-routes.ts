@@ -34,6 +34,19 @@ export function managementRoutes(control: ControlPort, clock: Clock): ServerRout
     },
     {
       ...common,
+      method: 'GET',
+      path: '/api/yard/models/*',
+      handle: async (exchange, { params }) =>
+        sendJson(exchange, await control.describeModel(params['*'] ?? '')),
+    },
+    {
+      ...common,
+      method: 'POST',
+      path: '/api/yard/models/refresh',
+      handle: async (exchange) => sendJson(exchange, { lists: await control.refreshModelLists() }),
+    },
+    {
+      ...common,
       method: 'POST',
       path: '/api/yard/pin',
       body: 'json',

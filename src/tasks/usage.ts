@@ -8,6 +8,8 @@ export interface Usage {
   completionTokens: number
   /** Generated tokens that were reasoning. Part of `completionTokens`. */
   reasoningTokens: number
+  /** Whoever ran it does not say how many there were: the numbers are zero for want of any, and are shown to nobody. */
+  unknown?: true
 }
 
 /** Milliseconds of the stages inside the engine. */

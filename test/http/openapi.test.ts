@@ -77,6 +77,8 @@ it('H4: the OpenAPI document has every control route, and real answers are what 
     ['get', '/api/yard/openapi.json'],
     ['get', '/api/yard/state'],
     ['get', '/api/yard/plan/{name}', 'talker'],
+    ['get', '/api/yard/models/{name}', 'talker'],
+    ['post', '/api/yard/models/refresh'],
     ['post', '/api/yard/load', undefined, { model: 'talker', keep_alive: '5m', force: true }],
     ['post', '/api/yard/pin', undefined, { model: 'talker', pinned: 'soft' }],
     ['get', '/api/yard/settings'],

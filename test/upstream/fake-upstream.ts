@@ -14,6 +14,12 @@ export class FakeUpstream {
   /** Answers whose client left before their end. */
   left = 0
   models: string[] | undefined = ['remote']
+  /** More of each model's entry in the list. */
+  entries: Record<string, unknown> = {}
+  /** JSON that other routes answer with; those that are not here answer 404. */
+  readonly documents: Map<string, unknown> = new Map()
+  /** Bodies that came to those routes. */
+  readonly received: unknown[] = []
 
   private constructor() {
     this.#server = createServer((request, response) => this.#answer(request, response))
@@ -36,10 +42,15 @@ export class FakeUpstream {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    request.resume()
     this.keys.push(request.headers.authorization)
-    if (request.url === '/v1/models') return this.#list(response)
+    if (request.url === '/v1/models') {
+      request.resume()
+      return this.#list(response)
+    }
+    const { url = '' } = request
+    if (!url.startsWith('/v1/')) return this.#document(request, response, this.documents.get(url))
     this.chats++
+    request.resume()
     response.on('close', () => {
       if (!response.writableFinished) this.left++
     })
@@ -48,8 +59,19 @@ export class FakeUpstream {
   }
 
   #list(response: ServerResponse): void {
-    if (this.models === undefined) response.writeHead(404).end()
-    else response.end(JSON.stringify({ object: 'list', data: this.models.map((id) => ({ id })) }))
+    const data = this.models?.map((id) => ({ id, ...this.entries }))
+    if (data === undefined) response.writeHead(404).end()
+    else response.end(JSON.stringify({ object: 'list', data }))
+  }
+
+  #document(request: IncomingMessage, response: ServerResponse, document: unknown): void {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      if (chunks.length > 0) this.received.push(JSON.parse(Buffer.concat(chunks).toString()))
+      if (document === undefined) response.writeHead(404).end()
+      else response.end(JSON.stringify(document))
+    })
   }
 }
 

@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createYard, type Yard } from '../../src/yard.ts'
 import { openRemote } from '../contracts/upstream-subject.ts'
+import { upstreamOptions } from '../../src/engines/upstream/upstream-options.ts'
+import { specOf } from '../node-llama-cpp/fixtures.ts'
 import { removeFolder, temporaryFolder } from '../models/paths.ts'
 
 const KEY = 'sk-very-secret'
@@ -61,6 +63,17 @@ describe('a yard in front of another yard', () => {
       code: 'model_load_failed',
       message: expect.stringContaining('http://127.0.0.1:9/v1') as string,
     })
+  })
+
+  it('has the durations that were written', async () => {
+    const models = { slow: { engine: 'upstream', url: 'http://127.0.0.1:9/v1', firstByteTimeout: '2m' } }
+    const configured = await createYard({ home: false, models })
+    const engineOptions: Record<string, unknown> = configured.configuration.models[0]?.engineOptions ?? {}
+    const spec = specOf({ id: 'slow', engineOptions })
+    expect([engineOptions['firstByteTimeout'], upstreamOptions(spec).firstByteTimeout]).toEqual([
+      120_000, 120_000,
+    ])
+    await configured.stop()
   })
 
   it('shows the API key nowhere (F10)', async () => {

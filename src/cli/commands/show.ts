@@ -1,7 +1,7 @@
 import { formatBytes } from '../../base/bytes.ts'
 import type { ModelListing } from '../../dialects/yard-port.ts'
 import { ModelInspector } from '../../models/inspect-model.ts'
-import type { ModelFacts } from '../../models/model-facts.ts'
+import type { EndpointFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
 import { modelFiles } from '../model-files.ts'
 import { renderFields } from '../render/table.ts'
@@ -12,6 +12,7 @@ interface ShownModel extends ModelListing {
   /** Null when it has not been fetched. */
   path: string | null
   facts: ModelFacts | null
+  endpoint?: EndpointFacts
 }
 
 /** `modelyard show MODEL` */
@@ -51,6 +52,8 @@ function renderModel({
   source,
   path,
   facts,
+  endpoint,
+  problem,
 }: ShownModel): string {
   const gguf = facts?.gguf
   return renderFields([
@@ -70,7 +73,24 @@ function renderModel({
     ['trained for', gguf === undefined ? undefined : `${gguf.contextLength} tokens`],
     ['template', gguf === undefined ? undefined : gguf.chatTemplate === undefined ? 'none' : 'yes'],
     ['can', capabilities === null ? undefined : namesOf(capabilities)],
+    ...(endpoint === undefined ? [] : endpointFields(endpoint)),
+    ['problem', problem],
   ])
+}
+
+function endpointFields({
+  url,
+  abilities,
+  counting,
+  problem,
+}: EndpointFacts): [label: string, value: string | undefined][] {
+  const found = abilities.map(({ name, has, source }) => `${name} ${has ? 'yes' : 'no'} (${source})`)
+  return [
+    ['endpoint', url],
+    ['found there', found.length === 0 ? 'nothing said; see capabilities' : found.join(', ')],
+    ['tokens', counting === undefined ? 'not counted ahead' : 'counted there'],
+    ['not asked', problem],
+  ]
 }
 
 function namesOf(capabilities: NonNullable<ModelListing['capabilities']>): string {

@@ -2,6 +2,7 @@ import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { ModelListing } from '../../dialects/yard-port.ts'
 import type { DomainStatus, InstanceStatus, PoolStatus, TicketStatus } from '../../pool/pool-status.ts'
+import type { ServedList } from '../../models/served-models.ts'
 import type { ActivityStatus } from '../../runs/live-runs.ts'
 import type { YardState } from '../../yard-state.ts'
 import { renderTable } from './table.ts'
@@ -106,6 +107,26 @@ export function renderModels(models: readonly ModelListing[]): string {
     model.aliases.join(', '),
   ])
   return renderTable(columns, rows)
+}
+
+/** Names that a note lists; more are counted. */
+const MOST_NAMES = 3
+
+/** What is wrong with models, and with the lists that endpoints gave; each once. */
+export function renderModelNotes(models: readonly ModelListing[], lists: readonly ServedList[]): string[] {
+  const told = new Set(lists.map(({ problem }) => problem))
+  const problems = new Map<string, string[]>()
+  for (const { id, problem } of models) {
+    if (problem === undefined || told.has(problem)) continue
+    problems.set(problem, [...(problems.get(problem) ?? []), id])
+  }
+  const notes = [...problems].map(([problem, ids]) => {
+    const more = ids.length > MOST_NAMES ? ` and ${ids.length - MOST_NAMES} more` : ''
+    return `${ids.slice(0, MOST_NAMES).join(', ')}${more}: ${problem}`
+  })
+  const failed = lists.flatMap(({ entry, problem }) => (problem === null ? [] : [`${entry}: ${problem}`]))
+  const all = [...notes, ...failed]
+  return all.length === 0 ? [] : ['', ...all]
 }
 
 /** `★ Writer (smollm2)`: a favourite that was given a name. */

@@ -8,11 +8,12 @@ export function renderStatistics(
   total: number,
 ): string {
   const { usage, timings } = summary
+  const counted = (tokens: number): string => (usage.unknown === true ? 'uncounted' : String(tokens))
   const reused = usage.cachedTokens > 0 ? `, ${usage.cachedTokens} of them reused` : ''
   return [
     `model ${summary.model}${summary.instance === undefined ? '' : ` on ${summary.instance}`}, ended by ${summary.finishReason}`,
-    `prompt ${usage.promptTokens} tokens${reused}${took(timings?.prefill)}`,
-    `answer ${usage.completionTokens} tokens${took(timings?.decode)}${speed(usage.completionTokens, timings?.decode)}`,
+    `prompt ${counted(usage.promptTokens)} tokens${reused}${took(timings?.prefill)}`,
+    `answer ${counted(usage.completionTokens)} tokens${took(timings?.decode)}${speed(usage.completionTokens, timings?.decode)}`,
     waits(summary),
     `first text after ${firstText === undefined ? '–' : formatDuration(firstText)}, all after ${formatDuration(total)}`,
   ]

@@ -39,7 +39,7 @@ export class EmbedAnswer implements RunEncoder {
     this.#numbers = {
       total_duration: nanoseconds(queueMs + loadMs + timings.prefill + timings.decode),
       load_duration: nanoseconds(loadMs),
-      prompt_eval_count: usage.promptTokens,
+      ...(usage.unknown !== true && { prompt_eval_count: usage.promptTokens }),
     }
     return ''
   }

@@ -16,9 +16,15 @@ const DONE_REASONS: Record<FinishReason, string> = {
 export function doneJson({ finishReason, usage, timings }: Result, info: RunInfo): string {
   const { queueMs, loadMs } = info
   const total = queueMs + loadMs + timings.prefill + timings.decode
-  return (
+  const end =
     `"done":true,"done_reason":"${DONE_REASONS[finishReason]}",` +
-    `"total_duration":${nanoseconds(total)},"load_duration":${nanoseconds(loadMs)},` +
+    `"total_duration":${nanoseconds(total)},"load_duration":${nanoseconds(loadMs)},`
+  if (usage.unknown === true) {
+    const durations = [timings.prefill, timings.decode].map(nanoseconds)
+    return `${end}"prompt_eval_duration":${durations[0]},"eval_duration":${durations[1]}`
+  }
+  return (
+    end +
     `"prompt_eval_count":${usage.promptTokens},"prompt_eval_duration":${nanoseconds(timings.prefill)},` +
     `"eval_count":${usage.completionTokens},"eval_duration":${nanoseconds(timings.decode)}`
   )

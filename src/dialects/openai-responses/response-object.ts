@@ -45,7 +45,7 @@ export function responseObject(envelope: ResponseEnvelope, state: ResponseState)
     store: envelope.keep !== undefined,
     ...settingsOf(envelope.body),
     ...((envelope.dropped ?? 0) > 0 && { truncated_messages: envelope.dropped }),
-    usage: usage === undefined ? null : usageFields(usage),
+    usage: usage === undefined || usage.unknown === true ? null : usageFields(usage),
   }
 }
 

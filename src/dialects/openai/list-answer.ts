@@ -11,6 +11,7 @@ export abstract class ListAnswer<Value> implements RunEncoder {
   readonly #what: string
   readonly #values: (Value | undefined)[]
   #tokens = 0
+  #isCounted = true
 
   /** @param what for the error about one that is missing: "vector for input" @param count of things asked */
   constructor(what: string, count: number) {
@@ -25,13 +26,14 @@ export abstract class ListAnswer<Value> implements RunEncoder {
   }
 
   end({ usage }: Result): string {
+    if (usage.unknown === true) this.#isCounted = false
     this.#tokens += usage.promptTokens
     return ''
   }
 
   finish(): string {
     const values = this.#values.map((value, index) => value ?? this.#missing(index))
-    const usage = { prompt_tokens: this.#tokens, total_tokens: this.#tokens }
+    const usage = this.#isCounted ? { prompt_tokens: this.#tokens, total_tokens: this.#tokens } : null
     return JSON.stringify({ object: 'list', ...this.fields(values), usage })
   }
 

@@ -17,11 +17,13 @@ export class UsageSum {
   add(usage: Usage, task: number): void {
     const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = this.#total
     const first = task % this.#choices === 0
+    const unknown = this.#total.unknown ?? usage.unknown
     this.#total = {
       promptTokens: promptTokens + (first ? usage.promptTokens : 0),
       cachedTokens: cachedTokens + (first ? usage.cachedTokens : 0),
       completionTokens: completionTokens + usage.completionTokens,
       reasoningTokens: reasoningTokens + usage.reasoningTokens,
+      ...(unknown === true && { unknown }),
     }
   }
 }

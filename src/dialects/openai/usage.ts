@@ -25,8 +25,9 @@ export function finishReason(result: Result): string {
   return FINISH_REASONS[result.finishReason]
 }
 
-/** `usage` of chat and completions as JSON. Written out: these objects are made for every answer. */
+/** `usage` of chat and completions as JSON, null where nobody knows it. Written out: these objects are made for every answer. */
 export function usageJson(usage: Usage, more = ''): string {
+  if (usage.unknown === true) return 'null'
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage
   return (
     `{"prompt_tokens":${promptTokens},"completion_tokens":${completionTokens},` +
@@ -47,8 +48,12 @@ function round(value: number): number {
 /** The `timings` extension as JSON, with the names llama.cpp's server uses; milliseconds. */
 export function timingsJson({ usage, timings }: Result, info: RunInfo): string {
   const evaluated = usage.promptTokens - usage.cachedTokens
+  const waits = `{"queue_ms":${round(info.queueMs)},"load_ms":${round(info.loadMs)}`
+  if (usage.unknown === true) {
+    return `${waits},"prompt_ms":${round(timings.prefill)},"predicted_ms":${round(timings.decode)}}`
+  }
   return (
-    `{"queue_ms":${round(info.queueMs)},"load_ms":${round(info.loadMs)},"cache_n":${usage.cachedTokens},` +
+    `${waits},"cache_n":${usage.cachedTokens},` +
     `"prompt_n":${evaluated},"prompt_ms":${round(timings.prefill)},` +
     `"prompt_per_second":${perSecond(evaluated, timings.prefill)},` +
     `"predicted_n":${usage.completionTokens},"predicted_ms":${round(timings.decode)},` +

@@ -5,6 +5,8 @@ import type { Clock } from '../../base/clock.ts'
 const CONNECT_TIMEOUT = 5000
 /** Bytes of a refusal that are read. */
 const LONGEST_REFUSAL = 64 * 1024
+/** Bytes of a list of models, or of a document about routes. */
+const LONGEST_DOCUMENT = 16 * 1024 * 1024
 
 export interface Exchange {
   url: string
@@ -20,8 +22,10 @@ export interface Reply {
   status: number
   retryAfter?: number
   body: AsyncIterable<Buffer>
-  /** All of a short body as text. */
+  /** The beginning of a body as text: of a refusal no more is needed. */
   text: () => Promise<string>
+  /** All of a document's body. @throws when it is longer than 16 MiB */
+  whole: () => Promise<string>
 }
 
 /** HTTP to the endpoints, with kept connections. undici is loaded on first use: it costs 60 ms of a server's start. */
@@ -55,7 +59,12 @@ export class Connection {
       status: statusCode,
       ...(retryAfter !== undefined && { retryAfter }),
       body: stream,
-      text: async () => shortText(stream),
+      text: async () => (await beginningOf(stream, LONGEST_REFUSAL)).toString('utf8'),
+      whole: async () => {
+        const bytes = await beginningOf(stream, LONGEST_DOCUMENT)
+        if (bytes.length > LONGEST_DOCUMENT) throw new Error('what it sent is longer than 16 MiB')
+        return bytes.toString('utf8')
+      },
     }
   }
 
@@ -81,13 +90,14 @@ export class Connection {
   }
 }
 
-async function shortText(stream: AsyncIterable<Buffer>): Promise<string> {
+/** What comes until there are more bytes than these. */
+async function beginningOf(stream: AsyncIterable<Buffer>, bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stream) {
     chunks.push(chunk)
     length += chunk.length
-    if (length > LONGEST_REFUSAL) break
+    if (length > bytes) break
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

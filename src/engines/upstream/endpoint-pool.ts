@@ -2,8 +2,9 @@ import { sleep, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import { Connection, type Reply } from './connection.ts'
 import { chooseEndpoint, Endpoint } from './endpoint.ts'
+import { rootOf } from './endpoint-survey.ts'
+import { readModelList } from './remote-model.ts'
 import { isPassing, refusalError, unreachable } from './upstream-error.ts'
-import type { WireRequest } from './wire-request.ts'
 
 const DEFAULT_FIRST_BYTE_TIMEOUT = 120_000
 const DEFAULT_RETRIES = 2
@@ -18,6 +19,14 @@ export interface EndpointPoolOptions {
   firstByteTimeout?: number | undefined
   retries?: number | undefined
   clock: Clock
+}
+
+/** What is sent: with a body by POST. */
+export interface EndpointRequest {
+  /** Behind the beginning of the API; or, for what is none of OpenAI's, behind what is above its `/v1`. */
+  path: string
+  aboveApi?: boolean
+  body?: unknown
 }
 
 export interface Opening {
@@ -43,13 +52,12 @@ export class EndpointPool {
   async models(signal: AbortSignal): Promise<string[] | undefined> {
     const reply = await this.#try({ path: '/models' }, { slot: undefined, signal })
     if (reply.status === 404) return undefined
-    const text = await reply.text()
-    if (reply.status !== 200) throw this.#refusal(this.#endpoints[0]?.url ?? '', reply, text)
-    return modelNames(text)
+    if (reply.status !== 200) throw this.#refusal(this.#endpoints[0]?.url ?? '', reply, await reply.text())
+    return readModelList(await reply.whole())?.map(({ id }) => id)
   }
 
   /** The answer's beginning: its status is 200, its body may be read. @throws ModelyardError */
-  async open(request: WireRequest, opening: Opening): Promise<Reply> {
+  async open(request: EndpointRequest, opening: Opening): Promise<Reply> {
     return await this.#try(request, opening)
   }
 
@@ -57,7 +65,7 @@ export class EndpointPool {
     await this.#connection.close()
   }
 
-  async #try(request: { path: string; body?: unknown }, { slot, signal }: Opening): Promise<Reply> {
+  async #try(request: EndpointRequest, { slot, signal }: Opening): Promise<Reply> {
     const { retries = DEFAULT_RETRIES, clock } = this.#options
     const tried = new Set<Endpoint>()
     for (let attempt = 0; ; attempt++) {
@@ -90,13 +98,13 @@ export class EndpointPool {
 
   async #attempt(
     endpoint: Endpoint,
-    { path, body }: { path: string; body?: unknown },
+    { path, aboveApi = false, body }: EndpointRequest,
     signal: AbortSignal,
   ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
     const { model, key, firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
     endpoint.begin()
     try {
-      const url = endpoint.url + path
+      const url = (aboveApi ? rootOf(endpoint.url).root : endpoint.url) + path
       const reply = await this.#connection.send({ url, key, body, signal, firstByteTimeout })
       if (reply.status === 200 || body === undefined) {
         endpoint.succeeded()
@@ -139,21 +147,12 @@ function counted(reply: Reply, endpoint: Endpoint): Reply {
       end()
     }
   }
-  const text = async (): Promise<string> => {
+  const ended = async (reading: () => Promise<string>): Promise<string> => {
     try {
-      return await reply.text()
+      return await reading()
     } finally {
       end()
     }
   }
-  return { ...reply, body: body(), text }
-}
-
-function modelNames(text: string): string[] | undefined {
-  try {
-    const { data } = JSON.parse(text) as { data?: { id: string }[] }
-    return data?.map(({ id }) => id)
-  } catch {
-    return undefined
-  }
+  return { ...reply, body: body(), text: () => ended(reply.text), whole: () => ended(reply.whole) }
 }

@@ -1,7 +1,7 @@
 import { SystemClock, type Clock } from '../../base/clock.ts'
 import { nearestNames } from '../../base/nearest.ts'
 import { ModelyardError, toModelyardError } from '../../base/errors.ts'
-import type { ModelFacts } from '../../models/model-facts.ts'
+import type { EndpointAbility, EndpointFacts, ModelFacts, ModelPurpose } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import {
   loadAborted,
@@ -12,8 +12,10 @@ import {
   type LoadedModel,
   type LoadOptions,
   type LoadPlan,
+  type ModelList,
 } from '../engine.ts'
 import { EndpointPool } from './endpoint-pool.ts'
+import { EndpointSurvey, type SurveyedEndpoint } from './endpoint-survey.ts'
 import { UpstreamModel } from './upstream-model.ts'
 import { upstreamOptions, type UpstreamOptions } from './upstream-options.ts'
 import { planUpstream, UPSTREAM_CAPABILITIES } from './upstream-plan.ts'
@@ -23,10 +25,13 @@ export interface UpstreamEngineOptions {
   clock?: Clock
   /** Value of an environment variable, for `keyEnvironment`. Default: none is set. */
   environmentVariable?: (name: string) => string | undefined
+  /** Told when an endpoint's refusal changed what is known of a model, so that it is planned anew. */
+  onLearned?: (model: string) => void
 }
 
 /** Milliseconds for an endpoint to say which models it has. */
 const PROBE_TIMEOUT = 10_000
+const DEFAULT_REFRESH = 300_000
 
 /**
  * Models that another server has in memory: anything that speaks OpenAI's API (vLLM, SGLang, LM Studio, llama-server, another Modelyard, a
@@ -37,13 +42,18 @@ export class UpstreamEngine implements Engine {
   readonly capabilities: EngineCapabilities = UPSTREAM_CAPABILITIES
   readonly #clock: Clock
   readonly #environmentVariable: (name: string) => string | undefined
+  readonly #onLearned: (model: string) => void
+  readonly #survey: EndpointSurvey
 
   constructor({
     clock = new SystemClock(),
     environmentVariable = () => undefined,
+    onLearned = () => undefined,
   }: UpstreamEngineOptions = {}) {
     this.#clock = clock
     this.#environmentVariable = environmentVariable
+    this.#onLearned = onLearned
+    this.#survey = new EndpointSurvey(clock)
   }
 
   async detect(): Promise<Availability> {
@@ -54,24 +64,53 @@ export class UpstreamEngine implements Engine {
     return planUpstream(spec, facts)
   }
 
+  /** Asks the endpoint at most once a minute; costs no tokens there. */
+  async inspect(spec: ModelSpec, signal: AbortSignal): Promise<ModelFacts> {
+    const options = upstreamOptions(spec)
+    try {
+      const endpoint = this.#endpointOf(spec.id, options)
+      return factsFrom(await this.#survey.factsOf(endpoint, options.remoteModel ?? spec.id, signal))
+    } catch (error) {
+      if (signal.aborted) throw error
+      const [url = ''] = options.url
+      return factsFrom({ url, abilities: [], problem: toModelyardError(error).message })
+    }
+  }
+
+  async listModels(spec: ModelSpec, signal: AbortSignal): Promise<ModelList> {
+    const options = upstreamOptions(spec)
+    const { refresh = DEFAULT_REFRESH } = options
+    const models = await this.#survey.list(this.#endpointOf(spec.id, options), signal)
+    if (models === undefined) throw noList(spec.id, options.url)
+    const served = models.map(({ id }) => ({ name: id, options: { remoteModel: id } }))
+    return { models: served, refreshAfter: refresh }
+  }
+
   async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
     const options = upstreamOptions(plan.spec)
     onProgress({ stage: 'starting' })
+    const endpoint = this.#endpointOf(plan.model, options)
     const endpoints = new EndpointPool({
-      model: plan.model,
-      urls: options.url,
-      key: this.#keyOf(plan.model, options),
+      ...endpoint,
       firstByteTimeout: options.firstByteTimeout,
       retries: options.retries,
       clock: this.#clock,
     })
     try {
       await this.#probe(plan.model, options, endpoints, signal)
-      return new UpstreamModel(plan, options, endpoints, this.#clock)
+      const learn = (ability: EndpointAbility): void => {
+        this.#survey.refused(endpoint, options.remoteModel ?? plan.model, ability)
+        this.#onLearned(plan.model)
+      }
+      return new UpstreamModel(plan, { options, endpoints, clock: this.#clock, learn })
     } catch (error) {
       await endpoints.close()
       throw signal.aborted ? loadAborted(signal) : error
     }
+  }
+
+  #endpointOf(model: string, options: UpstreamOptions): SurveyedEndpoint {
+    return { model, urls: options.url, key: this.#keyOf(model, options) }
   }
 
   #keyOf(model: string, { key, keyEnvironment }: UpstreamOptions): string | undefined {
@@ -108,6 +147,22 @@ export class UpstreamEngine implements Engine {
       timer.cancel()
     }
   }
+}
+
+function factsFrom(endpoint: EndpointFacts): ModelFacts {
+  return { format: 'none', fileSize: 0, contentId: '', purpose: purposeOf(endpoint), endpoint }
+}
+
+function purposeOf({ abilities }: EndpointFacts): ModelPurpose {
+  const can = (name: string): boolean | undefined => abilities.find((ability) => ability.name === name)?.has
+  return can('embedding') === true && can('chat') === false ? 'embedding' : 'generation'
+}
+
+function noList(model: string, [url = '']: readonly string[]): ModelyardError {
+  return new ModelyardError(
+    'engine_failed',
+    `${url} does not list its models; name each in an entry of its own instead of "${model}".`,
+  )
 }
 
 function unknownThere(model: string, remoteModel: string, names: readonly string[]): ModelyardError {

@@ -20,7 +20,7 @@ export function isPassing(status: number): boolean {
 export function refusalError(model: string, { url, status, body, retryAfter }: Refusal): ModelyardError {
   const reason = reasonOf(body)
   const { code, message } = judged(model, status, reason)
-  const options = { details: { url, status }, ...(retryAfter !== undefined && { retryAfter }) }
+  const options = { details: { url, status, reason }, ...(retryAfter !== undefined && { retryAfter }) }
   return new ModelyardError(
     code,
     `${message} (${url}: HTTP ${status}${reason === '' ? '' : `, ${reason}`})`,
@@ -60,6 +60,15 @@ function reasonOf(body: string): string {
   } catch {
     return ''
   }
+}
+
+/** What the endpoint turned out not to have, in words for the request that found it out. */
+export function lacksAbility(model: string, ability: string, refusal: ModelyardError): ModelyardError {
+  return new ModelyardError(
+    'unsupported',
+    `The upstream of model "${model}" cannot do this (${ability}): ${refusal.message}`,
+    { details: { ...refusal.details, ability }, cause: refusal },
+  )
 }
 
 /** Nobody answered there. */

@@ -2,21 +2,33 @@ import { abortError } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
+import type { EndpointAbility } from '../../models/model-facts.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
-import { NO_USAGE } from '../../tasks/usage.ts'
 import { asMeasured } from '../declared-memory.ts'
 import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
 import type { Reply } from './connection.ts'
+import { countTokensThere } from './count-tokens.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
+import { learnFromRefusal } from './learn-from-refusal.ts'
 import { readEvents } from './read-events.ts'
+import { lacksAbility } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
-import { usageOf, WireAnswer } from './wire-answer.ts'
+import { UNKNOWN_USAGE, usageOf, WireAnswer } from './wire-answer.ts'
 import { wireRequest } from './wire-request.ts'
 
 interface WireEmbeddings {
   data?: { index: number; embedding: number[] }[]
-  usage?: { prompt_tokens?: number }
+  usage?: { prompt_tokens?: number } | null
+}
+
+/** What a model of an upstream works with. */
+export interface UpstreamParts {
+  options: UpstreamOptions
+  endpoints: EndpointPool
+  clock: Clock
+  /** Told what the endpoint turned out not to have. */
+  learn: (ability: EndpointAbility) => void
 }
 
 /** A model that somebody else has in memory. "Loaded" means: it answered that it is there. */
@@ -27,12 +39,14 @@ export class UpstreamModel implements LoadedModel {
   readonly #options: UpstreamOptions
   readonly #endpoints: EndpointPool
   readonly #clock: Clock
+  readonly #learn: UpstreamParts['learn']
   readonly #running = new Set<AbortController>()
   #gone = false
   #exit: (report: ExitReport) => void = () => undefined
 
-  constructor(plan: LoadPlan, options: UpstreamOptions, endpoints: EndpointPool, clock: Clock) {
+  constructor(plan: LoadPlan, { options, endpoints, clock, learn }: UpstreamParts) {
     this.plan = plan
+    this.#learn = learn
     this.#options = options
     this.#endpoints = endpoints
     this.#clock = clock
@@ -55,19 +69,26 @@ export class UpstreamModel implements LoadedModel {
       return yield* task.kind === 'embedding' ? this.#vectors(reply) : this.#text(reply)
     } catch (error) {
       if (signal.aborted) throw abortError(signal)
-      throw own.signal.aborted ? abortError(own.signal) : error
+      throw own.signal.aborted ? abortError(own.signal) : this.#judged(task, error)
     } finally {
       own.abort() // Ends the request there when the reader has left.
       this.#running.delete(own)
     }
   }
 
-  async countTokens(): Promise<number> {
+  /** Exact, by the endpoint's own tokenizer; never guessed. @throws ModelyardError `unsupported` where it does not show it */
+  async countTokens(task: Task, signal: AbortSignal = new AbortController().signal): Promise<number> {
     this.#check()
-    throw new ModelyardError(
-      'unsupported',
-      `Tokens of model "${this.plan.model}" cannot be counted ahead: its tokenizer is at its upstream.`,
-    )
+    const { facts, model } = this.plan
+    const { remoteModel = model } = this.#options
+    const request = this.#request(task)
+    return await countTokensThere(this.#endpoints, {
+      model,
+      counting: facts.endpoint?.counting,
+      task,
+      body: { ...request.body, model: remoteModel },
+      signal,
+    })
   }
 
   /** The load has asked already; a token here could cost money there. */
@@ -105,6 +126,15 @@ export class UpstreamModel implements LoadedModel {
     })
   }
 
+  /** A refusal of what the endpoint never does is remembered, so that the next such request is refused before anything is sent. */
+  #judged(task: Task, error: unknown): unknown {
+    if (!(error instanceof ModelyardError)) return error
+    const ability = learnFromRefusal(task, error)
+    if (ability === undefined) return error
+    this.#learn(ability)
+    return lacksAbility(this.plan.model, ability.name, error)
+  }
+
   async *#text(reply: Reply): AsyncGenerator<Part, Result, void> {
     const begun = this.#clock.now()
     let first: number | undefined
@@ -123,14 +153,14 @@ export class UpstreamModel implements LoadedModel {
 
   async *#vectors(reply: Reply): AsyncGenerator<Part, Result, void> {
     const begun = this.#clock.now()
-    const { data = [], usage = {} } = await this.#json(reply)
+    const { data = [], usage } = await this.#json(reply)
     this.#moved()
-    const counted = usageOf(usage)
+    const counted = usage === undefined || usage === null ? UNKNOWN_USAGE : usageOf(usage)
     yield { type: 'started', promptTokens: counted.promptTokens, cachedTokens: 0 }
     for (const { index, embedding } of data)
       yield { type: 'vector', index, vector: Float32Array.from(embedding) }
     const timings = { prefill: this.#clock.now() - begun, decode: 0 }
-    return { finishReason: 'stop', usage: { ...NO_USAGE, promptTokens: counted.promptTokens }, timings }
+    return { finishReason: 'stop', usage: { ...counted, completionTokens: 0 }, timings }
   }
 
   async #json({ body }: Reply): Promise<WireEmbeddings> {

@@ -1,11 +1,12 @@
-import { list, object, oneOrMore, type Fields } from '../../base/compound-shapes.ts'
-import { flag, choice, duration, number, size, text } from '../../base/scalar-shapes.ts'
-import { described, readShape } from '../../base/shape.ts'
+import { object, oneOrMore, type Fields } from '../../base/compound-shapes.ts'
+import { duration, number, size, text } from '../../base/scalar-shapes.ts'
+import { described, readShape, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import type { EngineCapabilities } from '../engine.ts'
+import { capabilitySwitches, type CapabilitySwitches } from '../capability-switches.ts'
 
-const TASKS = ['chat', 'completion', 'embedding'] as const
-const SWITCHES = [
+/** What requests to an upstream can ask for at all. */
+export const UPSTREAM_TASKS = ['chat', 'completion', 'embedding'] as const
+export const UPSTREAM_SWITCHES = [
   'tools',
   'structuredOutput',
   'logprobs',
@@ -18,6 +19,8 @@ const SWITCHES = [
   'echo',
   'logitBias',
 ] as const
+
+export type UpstreamSwitches = CapabilitySwitches<(typeof UPSTREAM_SWITCHES)[number]>
 
 /** What a model with `engine: upstream` may say. Durations in milliseconds, sizes in bytes. */
 export interface UpstreamOptions {
@@ -34,8 +37,10 @@ export interface UpstreamOptions {
   firstByteTimeout?: number
   /** Times a request is sent again when nothing of an answer has come. Default 2. */
   retries?: number
-  /** What the model behind it can do, where that differs from the default. */
-  capabilities?: Partial<EngineCapabilities>
+  /** What the model behind it can do, where that differs from what the endpoint says or what is taken for granted. */
+  capabilities?: UpstreamSwitches
+  /** For `prefix*` models: time until the endpoint is asked again which models it has. Default 5 minutes; 0 = only when somebody asks for it. */
+  refresh?: number
 }
 
 const WEB_ADDRESS = {
@@ -62,12 +67,26 @@ export const upstreamOptionFields: Fields = {
     'Times a request is sent again before its first byte; default 2.',
   ),
   capabilities: described(
-    object({ tasks: list(choice(...TASKS)), ...Object.fromEntries(SWITCHES.map((name) => [name, flag()])) }),
-    'What the model behind it can do.',
+    capabilitySwitches(UPSTREAM_TASKS, UPSTREAM_SWITCHES),
+    'What the model behind it can do; what the endpoint says by default.',
+  ),
+  refresh: described(
+    duration({ finite: true }),
+    'For prefix* models: time until the endpoint is asked again which models it has; default 5m, 0 only on demand.',
   ),
 }
 
-const shape = object<Fields>(upstreamOptionFields, { required: ['url'] })
+/** A number is milliseconds here: the configuration's reading made them of what was written. */
+const milliseconds: Shape<number> = {
+  ...duration({ finite: true }),
+  read: (value, path, context) =>
+    typeof value === 'number' ? value : duration({ finite: true }).read(value, path, context),
+}
+
+const shape = object<Fields>(
+  { ...upstreamOptionFields, firstByteTimeout: milliseconds, refresh: milliseconds },
+  { required: ['url'] },
+)
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function upstreamOptions(spec: ModelSpec): UpstreamOptions {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { ModelFacts } from '../../models/model-facts.ts'
+import type { EndpointAbility, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { declaredFootprint } from '../declared-memory.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type LoadPlan } from '../engine.ts'
-import { upstreamOptions } from './upstream-options.ts'
+import { UPSTREAM_SWITCHES, UPSTREAM_TASKS, upstreamOptions } from './upstream-options.ts'
 
-/** What the OpenAI API promises of a chat model. The rest differs from server to server and has to be said. */
+/** What the OpenAI API promises of a chat model. The rest differs from server to server: the endpoint says it, or the configuration. */
 export const UPSTREAM_CAPABILITIES: EngineCapabilities = {
   ...NO_CAPABILITIES,
   tasks: ['chat', 'completion', 'embedding'],
@@ -23,7 +23,7 @@ export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
   const options = upstreamOptions(spec)
   const { memory = 0, capabilities } = options
   const { key: _secret, ...shown } = options
-  const contextSize = spec.context ?? DEFAULT_CONTEXT
+  const contextSize = spec.context ?? facts.endpoint?.contextLength ?? DEFAULT_CONTEXT
   const parts = ['upstream', spec.id, contextSize, spec.slots, shown]
   return {
     engine: 'upstream',
@@ -34,8 +34,16 @@ export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
     threads: 0,
     footprint: declaredFootprint({ ram: memory }),
     loadBytes: 0,
-    capabilities: { ...UPSTREAM_CAPABILITIES, ...capabilities },
+    capabilities: { ...foundCapabilities(facts.endpoint?.abilities ?? []), ...capabilities },
     spec,
     facts,
   }
+}
+
+/** What is taken for granted, corrected by what is known of the model there. */
+function foundCapabilities(abilities: readonly EndpointAbility[]): EngineCapabilities {
+  const known = new Map(abilities.map(({ name, has }) => [name, has]))
+  const switches = UPSTREAM_SWITCHES.map((name) => [name, known.get(name) ?? UPSTREAM_CAPABILITIES[name]])
+  const tasks = UPSTREAM_TASKS.filter((task) => known.get(task) !== false)
+  return { ...UPSTREAM_CAPABILITIES, ...Object.fromEntries(switches), tasks }
 }

@@ -35,6 +35,12 @@ describe('the answer of an upstream', () => {
     })
   })
 
+  it('has unknown counts where the endpoint gives none', () => {
+    const answer = new WireAnswer()
+    answer.read(delta({ content: 'a' }, 'stop'))
+    expect(answer.result(TIMINGS).usage.unknown).toBe(true)
+  })
+
   it('begins also when it is empty', () => {
     expect(new WireAnswer().read(delta({}, 'stop'))).toEqual([
       { type: 'started', promptTokens: 0, cachedTokens: 0 },

@@ -39,6 +39,9 @@ export interface WireChunk {
   error?: { message?: string }
 }
 
+/** Until the endpoint says it; some never do. */
+export const UNKNOWN_USAGE: Usage = { ...NO_USAGE, unknown: true }
+
 const FINISHES: Record<string, FinishReason> = {
   length: 'length',
   tool_calls: 'tool-calls',
@@ -49,7 +52,7 @@ const FINISHES: Record<string, FinishReason> = {
 export class WireAnswer {
   #started = false
   #finish: FinishReason | undefined
-  #usage: Usage = NO_USAGE
+  #usage: Usage = UNKNOWN_USAGE
   readonly #calls = new Set<number>()
 
   /** True when the reason of the end has come; a stream without one is broken (R12). */
