@@ -35,6 +35,7 @@ export class PartBuffer {
   readonly #waiting = new PartQueue()
   #size = 0
   #outcome: SourceOutcome | undefined
+  #abandoned: SourceOutcome | undefined
   #wakeReader: (() => void) | undefined
   #wakePump: (() => void) | undefined
 
@@ -51,14 +52,20 @@ export class PartBuffer {
     return part
   }
 
-  /** How the source ended, once it has; parts may still wait to be taken. */
+  /** How it ended for the reader, once it has; parts may still wait to be taken. */
   get outcome(): SourceOutcome | undefined {
-    return this.#outcome
+    return this.#outcome ?? this.#abandoned
+  }
+
+  /** The reader waits no longer for a source that was told to end and has not: this is how it ended for the reader. The slot stays the source's. */
+  abandon(error: ModelyardError): void {
+    this.#abandoned = { error }
+    this.#wakeReader?.()
   }
 
   /** Resolves when there is a part to take, or an outcome. One reader at a time. */
   async arrival(): Promise<void> {
-    if (!this.#waiting.isEmpty || this.#outcome !== undefined) return
+    if (!this.#waiting.isEmpty || this.outcome !== undefined) return
     await new Promise<void>((resolve) => {
       this.#wakeReader = resolve
     })

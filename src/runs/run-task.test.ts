@@ -69,6 +69,21 @@ async function* hanging(signal: AbortSignal): PartStream {
   return RESULT
 }
 
+/** In a native step that hears nothing. @returns the script, and what ends the step */
+function deaf(): { script: Script; finish: () => void } {
+  let finish = (): void => undefined
+  const step = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  async function* script(): PartStream {
+    yield { type: 'started', promptTokens: 7, cachedTokens: 2 }
+    yield { type: 'text', text: 'Hel' }
+    await step
+    throw new ModelyardError('aborted', 'The run was given up.')
+  }
+  return { script, finish: () => finish() }
+}
+
 function signalOf(options: Parameters<Lease['run']>[1] = {}): AbortSignal {
   return 'controller' in options
     ? options.controller.signal
@@ -225,6 +240,24 @@ describe('a run', () => {
     expect(await answer).toMatchObject({ text: 'Hel', result: { finishReason: 'timeout' } })
     expect(bench.rows[0]?.outcome).toBe('timeout')
     expect(bench.released).toHaveLength(1)
+  })
+
+  it('E6: lets its caller go 200 ms after an abort that the engine does not hear; the slot stays the engine’s until it has ended', async () => {
+    const { script, finish } = deaf()
+    const bench = new Bench([script])
+    const controller = new AbortController()
+    const answer = bench.stream(TASK, { signal: controller.signal }).answer()
+    await new Promise(setImmediate)
+    controller.abort()
+    bench.clock.advance(199)
+    await new Promise(setImmediate)
+    expect(bench.rows).toEqual([])
+    bench.clock.advance(1)
+    expect(await answer).toMatchObject({ text: 'Hel', result: { finishReason: 'abort' } })
+    expect(bench.released).toEqual([])
+    finish()
+    await new Promise(setImmediate)
+    expect(bench.released).toEqual([undefined])
   })
 
   it('ends with what was produced when the caller aborts (P13)', async () => {

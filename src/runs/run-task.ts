@@ -1,5 +1,5 @@
 import { abortError, onAbort } from '../base/abort.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import { formatDuration } from '../base/durations.ts'
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import { createId } from '../base/ids.ts'
@@ -21,6 +21,12 @@ import type { RunLog } from './run-log.ts'
 import type { Run, RunInfo, RunRequest } from './run.ts'
 import { AnswerCollector } from './answer-collector.ts'
 import { unsupportedFeature } from './unsupported-feature.ts'
+
+/**
+ * Milliseconds after an abort in which the engine may end the run; then its caller waits no longer. An engine in the middle of a native step
+ * hears nothing: it keeps its slot until the step is over.
+ */
+const ABORT_PATIENCE = 200
 
 /** Everything a run needs of the yard. */
 export interface RunSurroundings {
@@ -56,6 +62,9 @@ class RunningTask {
   readonly #info: RunInfo
   /** Of the attempt under way. A lease whose worker died fires it too, so that the second attempt has one of its own (R11). */
   #controller = new AbortController()
+  /** What the engine says in that attempt. */
+  #buffer: PartBuffer | undefined
+  #patience: Timer | undefined
   /** Whether the caller or the time limit ended the run, whatever fired the controller first. */
   #isStopped = false
   readonly #startedAt: number
@@ -97,6 +106,7 @@ class RunningTask {
       throw failure
     } finally {
       release()
+      this.#patience?.cancel()
       end()
       this.#account(outcome, result, failure)
     }
@@ -117,9 +127,10 @@ class RunningTask {
     }
   }
 
-  #stop(reason: Error): void {
+  #stop(reason: ModelyardError): void {
     this.#isStopped = true
     this.#controller.abort(reason)
+    this.#patience ??= this.#surroundings.clock.setTimer(ABORT_PATIENCE, () => this.#buffer?.abandon(reason))
   }
 
   #refuseWhatCannotBe(prepared: PreparedModel): void {
@@ -163,6 +174,7 @@ class RunningTask {
    */
   async *#attempt(): PartStream {
     const buffer = await this.#begin()
+    this.#buffer = buffer
     let held: Part | undefined
     try {
       for (;;) {
