@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engines/engine.ts'
 import { SpeechEngine } from '../../src/engines/speech/speech-engine.ts'
 import { workContract, type WorkContractSubject } from '../../src/testing/index.ts'
+import { foxes } from '../models/fox-sound.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder } from '../models/paths.ts'
 import { HAS_TRANSFORMERS, inWorker, planOf, pulled, transformersEngine } from '../transformers/fixtures.ts'
 
@@ -19,6 +20,7 @@ async function damaged(path: string, file: string, name: string): Promise<string
 }
 
 const minilm = HAS_TRANSFORMERS ? await pulled('minilm-onnx') : undefined
+const whisper = HAS_TRANSFORMERS ? await pulled('whisper-tiny') : undefined
 
 const joe = fetched(join(ENGINES_DIRECTORY, 'speech')) ? await pulled('piper-joe') : undefined
 
@@ -60,6 +62,22 @@ function minilmSubject(engine: Engine, name: string): WorkContractSubject {
   }
 }
 
+function whisperSubject(engine: Engine): WorkContractSubject {
+  const path = whisper ?? ''
+  return {
+    engine,
+    plan: async () => planOf(engine, path),
+    task: { kind: 'transcription', audio: foxes(1) },
+    verify: (parts) => {
+      const text = parts.map((part) => (part.type === 'segment' ? part.text : '')).join('')
+      expect(text).toMatch(/quick brown fox jumps over the lazy dog/i)
+    },
+    long: { kind: 'transcription', audio: foxes(30) },
+    refused: { task: { kind: 'transcription', audio: foxes(1), language: 'de' }, code: 'unsupported' },
+    corrupt: async () => planOf(engine, await damaged(path, 'onnx/encoder_model_quantized.onnx', 'whisper')),
+  }
+}
+
 const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] = [
   {
     name: 'transformers, in-process',
@@ -70,6 +88,11 @@ const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] 
     name: 'transformers, in a worker',
     runs: minilm !== undefined,
     subject: minilmSubject(inWorker(transformersEngine()), 'worker'),
+  },
+  {
+    name: 'transformers with Whisper, in a worker',
+    runs: whisper !== undefined,
+    subject: whisperSubject(inWorker(transformersEngine())),
   },
   {
     name: 'speech, in a worker',

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Part } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
@@ -10,12 +11,13 @@ import { loadOptions } from './load-options.ts'
 import { SAMPLE_RATE, SoundDecoder } from './sound-decoder.ts'
 import { cutAtMarks } from './spoken-segments.ts'
 import type {
-  FeatureExtractor,
   InterruptibleCriteria,
   SpeechModel,
   TextTokenizer,
   TransformersModule,
 } from './transformers-module.ts'
+import type { ImportedTransformers } from './transformers-package.ts'
+import { WhisperFeatures } from './whisper-features.ts'
 
 /** Seconds that the model hears at once. */
 const WINDOW = 30
@@ -27,7 +29,7 @@ const SILENCE = 1e-4
 interface SpeechParts {
   module: TransformersModule
   tokenizer: TextTokenizer
-  extractor: FeatureExtractor
+  features: WhisperFeatures
   model: SpeechModel
   sound: SoundDecoder
 }
@@ -37,15 +39,18 @@ export class TranscriptionWork implements WholeInputWork {
   readonly #plan: LoadPlan
   readonly #parts: SpeechParts
 
-  /** `modules` is the engine's `node_modules`. */
-  static async load(plan: LoadPlan, module: TransformersModule, modules: string): Promise<TranscriptionWork> {
+  static async load(
+    plan: LoadPlan,
+    { module, modules }: ImportedTransformers,
+    clock: Clock,
+  ): Promise<TranscriptionWork> {
     const folder = plan.facts.path ?? ''
     if (plan.facts.onnx?.modelType !== 'whisper') throw otherSpeechModel(plan)
     const tokenizer = await module.AutoTokenizer.from_pretrained(folder)
-    const extractor = await module.AutoProcessor.from_pretrained(folder)
+    const features = await WhisperFeatures.load(module, folder, clock)
     const model = await module.AutoModelForSpeechSeq2Seq.from_pretrained(folder, loadOptions(plan))
     const sound = await SoundDecoder.load(modules)
-    return new TranscriptionWork(plan, { module, tokenizer, extractor, model, sound })
+    return new TranscriptionWork(plan, { module, tokenizer, features, model, sound })
   }
 
   private constructor(plan: LoadPlan, parts: SpeechParts) {
@@ -86,7 +91,8 @@ export class TranscriptionWork implements WholeInputWork {
   ): AsyncGenerator<Part, Partial<Usage> | undefined, void> {
     const samples = await this.#parts.sound.decode(task.audio)
     if (isOver()) return undefined
-    const language = task.language ?? (await this.#languageOf(samples))
+    const language = task.language ?? (await this.#languageOf(samples, isOver))
+    if (isOver()) return undefined
     const seconds = samples.length / SAMPLE_RATE
     yield { type: 'started', promptTokens: 0, cachedTokens: 0 }
     yield { type: 'sound', seconds, language }
@@ -123,8 +129,9 @@ export class TranscriptionWork implements WholeInputWork {
     mostTokens: number,
     isOver: () => boolean = () => false,
   ): Promise<number[]> {
-    const { model, module, extractor } = this.#parts
-    const { input_features: inputs } = await extractor(samples)
+    const { model, module, features } = this.#parts
+    const inputs = await features.of(samples, isOver)
+    if (inputs === undefined) return []
     const output = await model.generate({
       inputs,
       decoder_input_ids: [...beginning],
@@ -162,15 +169,16 @@ export class TranscriptionWork implements WholeInputWork {
   }
 
   /** The language that the model hears in the first window. */
-  async #languageOf(samples: Float32Array): Promise<string> {
-    const { model, extractor } = this.#parts
+  async #languageOf(samples: Float32Array, isOver: () => boolean): Promise<string> {
+    const { model, features } = this.#parts
     const {
       lang_to_id: languages,
       decoder_start_token_id: start,
       is_multilingual: isMultilingual,
     } = model.generation_config
     if (isMultilingual !== true || languages === undefined) return 'en'
-    const { input_features: inputs } = await extractor(samples.subarray(0, WINDOW * SAMPLE_RATE))
+    const inputs = await features.of(samples.subarray(0, WINDOW * SAMPLE_RATE), isOver)
+    if (inputs === undefined) return 'en'
     const output = await model.generate({ inputs, decoder_input_ids: [start], max_new_tokens: 1 })
     const token = Number(output.data.at(-1))
     const name = Object.entries(languages).find(([, id]) => id === token)?.[0]

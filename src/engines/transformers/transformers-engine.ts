@@ -65,10 +65,11 @@ export class TransformersEngine implements Engine {
 
 async function loadWork(
   plan: LoadPlan,
-  { module, modules }: ImportedTransformers,
+  imported: ImportedTransformers,
   clock: Clock,
 ): Promise<WholeInputWork> {
-  if (plan.facts.purpose === 'embedding') return await EmbeddingWork.load(plan, module, clock)
-  if (plan.facts.purpose === 'transcription') return await TranscriptionWork.load(plan, module, modules)
-  throw new ModelyardError('unsupported', `Model "${plan.model}" is for ${plan.facts.purpose}.`)
+  const { purpose } = plan.facts
+  if (purpose === 'embedding') return await EmbeddingWork.load(plan, imported.module, clock)
+  if (purpose === 'transcription') return await TranscriptionWork.load(plan, imported, clock)
+  throw new ModelyardError('unsupported', `Model "${plan.model}" is for ${purpose}.`)
 }

@@ -6,13 +6,21 @@ export interface TransformersModule {
     useBrowserCache: boolean
   }
   AutoTokenizer: { from_pretrained: (folder: string) => Promise<TextTokenizer> }
-  AutoProcessor: { from_pretrained: (folder: string) => Promise<FeatureExtractor> }
+  AutoProcessor: { from_pretrained: (folder: string) => Promise<SoundProcessor> }
   AutoModelForSpeechSeq2Seq: {
     from_pretrained: (folder: string, options: ModelOptions) => Promise<SpeechModel>
   }
+  AutoModelForImageClassification: {
+    from_pretrained: (folder: string, options: ModelOptions) => Promise<Classifier>
+  }
+  AutoImageProcessor: { from_pretrained: (folder: string) => Promise<ImageProcessor> }
+  RawImage: new (data: Uint8ClampedArray, width: number, height: number, channels: 3) => DecodedImage
   InterruptableStoppingCriteria: new () => InterruptibleCriteria
+  AutoModelForSequenceClassification: {
+    from_pretrained: (folder: string, options: ModelOptions) => Promise<Classifier>
+  }
   AutoModel: { from_pretrained: (folder: string, options: ModelOptions) => Promise<Encoder> }
-  Tensor: new (type: 'int64', data: BigInt64Array, dims: number[]) => Tensor
+  Tensor: new (...content: ['int64', BigInt64Array, number[]] | ['float32', Float32Array, number[]]) => Tensor
   mean_pooling: (states: Tensor, mask: Tensor) => Tensor
 }
 
@@ -29,24 +37,69 @@ export interface Tensor {
   normalize: (power: number, dimension: number) => Tensor
 }
 
+export interface EncodedText {
+  input_ids: number[]
+  /** Which of two texts a token belongs to, where the model wants to know it. */
+  token_type_ids?: number[]
+}
+
 export interface Tokenizer {
   (
     text: string,
-    options: { add_special_tokens: boolean; truncation: boolean; return_tensor: false },
-  ): { input_ids: number[] }
+    options: { add_special_tokens: boolean; truncation: boolean; return_tensor: false; text_pair?: string },
+  ): EncodedText
 }
 
 export interface Encoder {
-  (inputs: { input_ids: Tensor; attention_mask: Tensor }): Promise<Record<string, Tensor | undefined>>
+  (inputs: Record<string, Tensor>): Promise<Record<string, Tensor | undefined>>
   dispose: () => Promise<unknown>
+}
+
+/** Pixels, red, green and blue of each. */
+export interface DecodedImage {
+  width: number
+  height: number
+}
+
+/** Brings images to the size and the numbers that a model sees. */
+export type ImageProcessor = (images: readonly DecodedImage[]) => Promise<Record<string, Tensor>>
+
+/** What we use of `sharp`, which comes with the package. */
+export type ImageLibrary = (
+  bytes: Uint8Array,
+  options: { limitInputPixels: number; failOn: 'error' },
+) => ImageSteps
+
+interface ImageSteps {
+  autoOrient: () => ImageSteps
+  flatten: (options: { background: string }) => ImageSteps
+  toColourspace: (name: 'srgb') => ImageSteps
+  raw: () => ImageSteps
+  toBuffer: (options: {
+    resolveWithObject: true
+  }) => Promise<{ data: Uint8Array; info: { width: number; height: number } }>
+}
+
+/** A model that tells things apart. */
+export interface Classifier extends Encoder {
+  /** `multi_label_classification` where several of its labels can be right. */
+  config: { problem_type?: string | null }
 }
 
 export interface TextTokenizer extends Tokenizer {
   decode: (tokens: readonly number[], options: { skip_special_tokens: boolean }) => string
 }
 
-/** Samples to what the encoder takes. */
-export type FeatureExtractor = (samples: Float32Array) => Promise<{ input_features: Tensor }>
+export interface SoundProcessor {
+  /** Samples to what the encoder takes; `max_length` of them, silence added where they are fewer. */
+  feature_extractor: FeatureExtractor
+}
+
+export interface FeatureExtractor {
+  (samples: Float32Array, options: { max_length: number }): Promise<{ input_features: Tensor }>
+  /** Of one window. */
+  config: { nb_max_frames: number; feature_size: number }
+}
 
 /** Ends a generation between two tokens. */
 export interface InterruptibleCriteria {
