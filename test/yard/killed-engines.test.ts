@@ -25,7 +25,8 @@ const SUBJECTS: Subject[] = [
     name: 'transformers, embedding',
     source: minilm,
     quick: (yard) => yard.embed({ model: 'm', input: 'one' }),
-    long: (yard) => yard.embed({ model: 'm', input: Array.from({ length: 500 }, () => 'some words '.repeat(100)) }),
+    long: (yard) =>
+      yard.embed({ model: 'm', input: Array.from({ length: 500 }, () => 'some words '.repeat(100)) }),
   },
   {
     name: 'transformers, transcription',
@@ -37,7 +38,8 @@ const SUBJECTS: Subject[] = [
     name: 'speech',
     source: joe,
     quick: (yard) => yard.speak({ model: 'm', text: 'Yes.' }).bytes(),
-    long: (yard) => yard.speak({ model: 'm', text: 'One two three four five six seven eight. '.repeat(40) }).bytes(),
+    long: (yard) =>
+      yard.speak({ model: 'm', text: 'One two three four five six seven eight. '.repeat(40) }).bytes(),
   },
 ]
 
@@ -90,30 +92,36 @@ describe.each(SUBJECTS.map((subject) => [subject.name, subject] as const))(
       expect(await remains()).toEqual(NOTHING)
     })
 
-    it.runIf(source !== undefined)('while it works: the next request loads anew, the client is told, nothing is left', async () => {
-      expect(await ending(quick(yard))).toBe('answered')
-      const running = ending(long(yard))
-      await until(() => yard.state().runs.active === 1)
-      await sleep(200)
-      await kill()
-      // What has sent nothing yet is repeated unseen (R11).
-      await until(() => yard.state().instances.every(({ state }) => state === 'ready'))
-      await yard.unloadModel('m', { force: true })
-      expect(['worker_exited', 'run_cut', 'aborted']).toContain(await running)
-      expect(await remains()).toEqual(NOTHING)
-    })
+    it.runIf(source !== undefined)(
+      'while it works: the next request loads anew, the client is told, nothing is left',
+      async () => {
+        expect(await ending(quick(yard))).toBe('answered')
+        const running = ending(long(yard))
+        await until(() => yard.state().runs.active === 1)
+        await sleep(200)
+        await kill()
+        // What has sent nothing yet is repeated unseen (R11).
+        await until(() => yard.state().instances.every(({ state }) => state === 'ready'))
+        await yard.unloadModel('m', { force: true })
+        expect(['worker_exited', 'run_cut', 'aborted']).toContain(await running)
+        expect(await remains()).toEqual(NOTHING)
+      },
+    )
 
-    it.runIf(source !== undefined)('while it is unloaded with a run under way: everybody is answered', async () => {
-      await yard.loadModel('m')
-      const running = ending(long(yard))
-      await until(() => yard.state().runs.active === 1)
-      await sleep(100)
-      const unloading = yard.unloadModel('m', { force: true })
-      await kill()
-      await unloading
-      expect(['worker_exited', 'run_cut', 'aborted']).toContain(await running)
-      expect(await remains()).toEqual(NOTHING)
-    })
+    it.runIf(source !== undefined)(
+      'while it is unloaded with a run under way: everybody is answered',
+      async () => {
+        await yard.loadModel('m')
+        const running = ending(long(yard))
+        await until(() => yard.state().runs.active === 1)
+        await sleep(100)
+        const unloading = yard.unloadModel('m', { force: true })
+        await kill()
+        await unloading
+        expect(['worker_exited', 'run_cut', 'aborted']).toContain(await running)
+        expect(await remains()).toEqual(NOTHING)
+      },
+    )
 
     it.runIf(source !== undefined)('while it loads: who waits is answered, nothing is left', async () => {
       const waiting = ending(quick(yard))

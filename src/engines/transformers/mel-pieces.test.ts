@@ -69,6 +69,7 @@ describe('features of a window in pieces', () => {
   })
 
   it('keeps each piece short enough for others to be heard', () => {
-    for (const { frames } of melPieces(new Float32Array(480_000), 3000)) expect(frames).toBeLessThanOrEqual(150)
+    for (const { frames } of melPieces(new Float32Array(480_000), 3000))
+      expect(frames).toBeLessThanOrEqual(150)
   })
 })
