@@ -9,6 +9,7 @@ export { ModelyardError, type ErrorCode } from './base/errors.ts'
 export type { YardEvent, YardEvents } from './events/event-map.ts'
 export type {
   ChatRequest,
+  ClassificationRequest,
   CompletionRequest,
   EmbeddingRequest,
   RerankRequest,
@@ -17,7 +18,7 @@ export type {
 } from './runs/library-request.ts'
 export type { Answer, TextStream } from './runs/text-stream.ts'
 export type { HandledTool, ToolHandlerContext } from './runs/tool-handler.ts'
-export type { Embeddings, Scores } from './runs/collect-values.ts'
+export type { Classification, Embeddings, Label, Scores } from './runs/collect-values.ts'
 export type { Transcript, TranscriptSegment } from './runs/collect-transcript.ts'
 export type { SoundStream } from './runs/sound-stream.ts'
 export type { Run, RunInfo, RunRequest } from './runs/run.ts'

@@ -12,6 +12,7 @@ import type { ContextListing } from './pool/context-listing.ts'
 import type { LoadForecast } from './pool/forecast.ts'
 import {
   chatRun,
+  classificationRun,
   completionRun,
   embeddingRun,
   rerankRun,
@@ -19,6 +20,7 @@ import {
   speechRun,
   transcriptionRun,
   type ChatRequest,
+  type ClassificationRequest,
   type CompletionRequest,
   type EmbeddingRequest,
   type RerankRequest,
@@ -32,7 +34,14 @@ import type { Run, RunRequest } from './runs/run.ts'
 import { startRun } from './runs/run-task.ts'
 import { TextStream } from './runs/text-stream.ts'
 import { ToolRounds } from './runs/tool-rounds.ts'
-import { collectScores, collectVectors, type Embeddings, type Scores } from './runs/collect-values.ts'
+import {
+  collectLabels,
+  collectScores,
+  collectVectors,
+  type Classification,
+  type Embeddings,
+  type Scores,
+} from './runs/collect-values.ts'
 import { collectTranscript, type Transcript } from './runs/collect-transcript.ts'
 import { SoundStream } from './runs/sound-stream.ts'
 import type { RequestHandler } from './server/request-handler.ts'
@@ -195,6 +204,11 @@ export class Yard implements YardPort, AsyncDisposable {
   /** How well each document answers the query, 0…1, in the order given. */
   async rerank(request: RerankRequest): Promise<Scores> {
     return collectScores(this.startRun(rerankRun(request)))
+  }
+
+  /** What texts or pictures are: labels with scores from 0 to 1, the likeliest first. */
+  async classify(request: ClassificationRequest): Promise<Classification> {
+    return collectLabels(this.startRun(classificationRun(request)))
   }
 
   startRun(request: RunRequest): Run {

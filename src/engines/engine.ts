@@ -22,6 +22,7 @@ export interface EngineCapabilities {
   structuredOutput: boolean
   logprobs: boolean
   reasoning: boolean
+  /** In messages, and as what is classified. */
   images: boolean
   audio: boolean
   /** A last assistant message is continued. */
@@ -34,6 +35,8 @@ export interface EngineCapabilities {
   promptLogprobs: boolean
   logitBias: boolean
   grammar: boolean
+  /** Classification with labels of the asker's own. */
+  zeroShot: boolean
 }
 
 /** What an engine says that writes plain text and nothing else: to be spread, then told what it can (`{...NO_CAPABILITIES, tasks: ['chat']}`). */
@@ -52,6 +55,7 @@ export const NO_CAPABILITIES: EngineCapabilities = {
   promptLogprobs: false,
   logitBias: false,
   grammar: false,
+  zeroShot: false,
 }
 
 /** Facts about this machine that a plan depends on. */

@@ -17,6 +17,17 @@ export interface Scores extends Collected {
   scores: number[]
 }
 
+/** What an input is, 0…1. */
+export interface Label {
+  label: string
+  score: number
+}
+
+/** Labels of each input, the likeliest first, in the order of the inputs. */
+export interface Classification extends Collected {
+  results: Label[][]
+}
+
 /** Runs a task to its end. @throws ModelyardError as the run does; a call that was aborted or timed out rejects (P13) */
 async function collect(run: Run, take: (part: Part) => void): Promise<Collected> {
   for (;;) {
@@ -42,4 +53,13 @@ export async function collectScores(run: Run): Promise<Scores> {
     if (part.type === 'score') scores[part.index] = part.score
   })
   return { scores, ...collected }
+}
+
+/** Runs a classification to its end. @throws ModelyardError as {@link collect} */
+export async function collectLabels(run: Run): Promise<Classification> {
+  const results: Label[][] = []
+  const collected = await collect(run, (part) => {
+    if (part.type === 'label') (results[part.index] ??= []).push({ label: part.label, score: part.score })
+  })
+  return { results, ...collected }
 }

@@ -75,6 +75,17 @@ export interface EmbeddingRequest extends CallOptions {
   dimensions?: number
 }
 
+export interface ClassificationRequest extends CallOptions {
+  /** Texts, or bytes of whole image files (PNG, JPEG, WebP, GIF, AVIF or TIFF); one or many. */
+  input: string | Uint8Array | (string | Uint8Array)[]
+  /** Labels of your own, for texts and models that judge what follows from them (zero-shot). Default: those the model was trained for. */
+  labels?: string[]
+  /** With `labels`: the sentence they are judged in, with `{}` for the label. Default `This example is {}.` */
+  hypothesis?: string
+  /** With `labels`: several may be right. Default false: their scores sum to 1. */
+  multiple?: boolean
+}
+
 export interface TranscriptionRequest extends CallOptions {
   /** Bytes of a whole sound file: WAV, FLAC, MP3, OGG, WebM or M4A. */
   audio: Uint8Array
@@ -232,6 +243,15 @@ export function embeddingRun(request: EmbeddingRequest): RunRequest {
     inputs,
     ...pick(request, ['dimensions']),
   })
+}
+
+const CLASSIFICATION_KEYS = ['labels', 'hypothesis', 'multiple'] as const
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function classificationRun(request: ClassificationRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, 'input', ...CLASSIFICATION_KEYS])
+  const inputs = Array.isArray(request.input) ? request.input : [request.input]
+  return runRequest(request, { kind: 'classification', inputs, ...pick(request, CLASSIFICATION_KEYS) })
 }
 
 const TRANSCRIPTION_KEYS = ['language', 'translate', 'prompt', 'temperature'] as const

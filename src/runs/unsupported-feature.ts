@@ -1,5 +1,6 @@
 import type { EngineCapabilities } from '../engines/engine.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
+import type { ClassificationTask } from '../tasks/classification-task.ts'
 import type { CompletionTask } from '../tasks/completion-task.ts'
 import type { EmbeddingTask } from '../tasks/embedding-task.ts'
 import type { ContentPart } from '../tasks/message.ts'
@@ -21,6 +22,7 @@ export type Feature =
   | 'echo'
   | 'prompt-logprobs'
   | 'logit-bias'
+  | 'zero-shot'
 
 type Need = [feature: Feature, needed: boolean, has: boolean]
 
@@ -62,9 +64,17 @@ function embeddingNeeds(task: EmbeddingTask, can: EngineCapabilities): Need[] {
   return [['token-input', task.inputs.some((input) => typeof input !== 'string'), can.tokenInput]]
 }
 
+function classificationNeeds({ inputs, labels }: ClassificationTask, can: EngineCapabilities): Need[] {
+  return [
+    ['images', inputs.some((input) => typeof input !== 'string'), can.images],
+    ['zero-shot', labels !== undefined, can.zeroShot],
+  ]
+}
+
 function needsOf(task: Task, can: EngineCapabilities): Need[] {
   if (task.kind === 'chat') return chatNeeds(task, can)
   if (task.kind === 'completion') return completionNeeds(task, can)
+  if (task.kind === 'classification') return classificationNeeds(task, can)
   return task.kind === 'embedding' ? embeddingNeeds(task, can) : []
 }
 

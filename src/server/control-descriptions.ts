@@ -95,7 +95,10 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
     summary: 'Runs that ended, newest first.',
     query: {
       model: TEXT,
-      kind: { enum: ['chat', 'completion', 'embedding'] },
+      kind: {
+        ...TEXT,
+        description: 'chat, completion, embedding, rerank, transcription, speech, classification.',
+      },
       outcome: { ...TEXT, description: 'A finish reason or an error code.' },
       since: { ...WHOLE, description: 'Milliseconds since 1970.' },
       until: { ...WHOLE, description: 'Milliseconds since 1970.' },
@@ -130,6 +133,19 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
     body: schemas.BEGINNING,
     answer: schemas.WARMED,
     errors: { ...BAD, 404: 'no such model', 503: 'no memory now, or the load failed; Retry-After' },
+  },
+  'POST /api/yard/classify': {
+    summary:
+      'What texts or images are: labels with scores, the likeliest first. Needs a key for inference only.',
+    body: schemas.CLASSIFY,
+    answer: schemas.CLASSIFIED,
+    errors: {
+      ...BAD,
+      400: 'a field is wrong, a text is too long, or the model cannot do it; details.param names the field',
+      404: 'no such model',
+      503: 'no memory now, or the load failed; Retry-After',
+      507: 'can never fit',
+    },
   },
   'GET /api/yard/logs': {
     summary: "The end of a worker's output, and with follow what comes.",

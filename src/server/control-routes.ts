@@ -1,10 +1,11 @@
-import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { DialectRequest } from '../dialects/dialect.ts'
 import { decodeKeepAlive } from '../dialects/extensions.ts'
 import { asString } from '../dialects/fields.ts'
 import type { EventHistory } from './event-history.ts'
 import { describedBody } from './described-request.ts'
+import { answerRun, type RunContext } from './answer-run.ts'
+import { decodeClassify } from './classify-route.ts'
 import { contextRoutes } from './context-routes.ts'
 import { controlErrors } from './control-errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -43,7 +44,12 @@ function isSaid(value: unknown): boolean {
 }
 
 /** The control API, as far as it needs the port alone (H4). */
-export function controlRoutes(options: ServerOptions, history: EventHistory, clock: Clock): ServerRoute[] {
+export function controlRoutes(
+  options: ServerOptions,
+  history: EventHistory,
+  context: RunContext,
+): ServerRoute[] {
+  const { clock } = context
   const { port, stateOf, health, examine = async () => health() } = options
   const load = async (exchange: Exchange, { body }: DialectRequest): Promise<void> => {
     const { model, ...rest } = decodeTarget('POST /api/yard/load', body)
@@ -106,6 +112,14 @@ export function controlRoutes(options: ServerOptions, history: EventHistory, clo
     { ...common, method: 'GET', path: '/api/yard/plan/*', body: 'none', handle: plan },
     { ...common, method: 'POST', path: '/api/yard/load', body: 'json', handle: load },
     { ...common, method: 'POST', path: '/api/yard/unload', body: 'json', handle: unload },
+    {
+      ...common,
+      method: 'POST',
+      path: '/api/yard/classify',
+      body: 'json',
+      scope: 'inference',
+      handle: async (exchange, request) => answerRun(exchange, decodeClassify(request), context),
+    },
     ...(options.control === undefined ? [] : managementRoutes(options.control, clock)),
   ]
   return routes

@@ -265,3 +265,36 @@ export const CONTEXTS: JsonSchema = record({ contexts: list({ type: 'object' }) 
 export const CONTEXTS_TO_REMOVE: JsonSchema = record({}, { ids: list(TEXT), model: TEXT })
 
 export const REMOVED: JsonSchema = record({ removed: WHOLE })
+
+/** What every request for a model's work may carry. */
+const CALL: Record<string, JsonSchema> = {
+  keep_alive: { type: ['number', 'string'] },
+  priority: { enum: ['interactive', 'normal', 'background'] },
+  timeout: { type: ['number', 'string'], description: 'Seconds or "30s", for the whole request.' },
+}
+
+const ONE_OR_MANY: JsonSchema = { anyOf: [TEXT, list(TEXT)] }
+
+export const CLASSIFY: JsonSchema = record(
+  { model: TEXT },
+  {
+    input: { ...ONE_OR_MANY, description: 'Texts; for models that classify texts.' },
+    image: { ...ONE_OR_MANY, description: 'Data URIs of images; for models that classify images.' },
+    labels: {
+      ...list(TEXT),
+      description: 'Labels of your own (zero-shot), for models that were trained on entailment.',
+    },
+    hypothesis: { ...TEXT, default: 'This example is {}.' },
+    multiple: { ...FLAG, default: false, description: 'Several labels can be right.' },
+    top: { ...WHOLE, minimum: 1, description: 'So many labels of each input; default all.' },
+    ...CALL,
+  },
+)
+
+const TOKENS: JsonSchema = record({ prompt_tokens: WHOLE, total_tokens: WHOLE })
+
+export const CLASSIFIED: JsonSchema = record({
+  model: TEXT,
+  results: list(record({ index: WHOLE, labels: list(record({ label: TEXT, score: NUMBER })) })),
+  usage: TOKENS,
+})

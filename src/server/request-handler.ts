@@ -59,7 +59,7 @@ class YardServer implements RequestHandler {
     this.#history = new EventHistory(options.events)
     const context = { port, clock, limits: this.#limits }
     this.#router = new Router([
-      ...controlRoutes(options, this.#history, clock),
+      ...controlRoutes(options, this.#history, context),
       ...DIALECTS.flatMap((dialect) => dialectRoutes(dialect, context)),
     ])
   }

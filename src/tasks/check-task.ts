@@ -1,8 +1,10 @@
 import { ModelyardError } from '../base/errors.ts'
 import type { ChatTask, OutputFormat } from './chat-task.ts'
+import type { ClassificationTask } from './classification-task.ts'
 import type { CompletionTask } from './completion-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { Message } from './message.ts'
+import { IMAGE_FORMATS, imageFormatOf } from './image-format.ts'
 import type { ImageTask } from './image-task.ts'
 import type { RerankTask } from './rerank-task.ts'
 import type { Sampling, TextGeneration } from './sampling.ts'
@@ -126,6 +128,31 @@ function checkImage({ prompt, width, height, count, steps, seed, guidance }: Ima
   checkNumber('guidance', guidance, [0, 100], false)
 }
 
+function checkClassification({ inputs, labels, hypothesis }: ClassificationTask): void {
+  if (!Array.isArray(inputs) || inputs.length === 0) refuse('input', 'must hold at least one text or image.')
+  inputs.forEach((input, index) => {
+    if (input instanceof Uint8Array) checkPicture(input, `input[${index}]`)
+    else if (typeof input !== 'string' || input === '')
+      refuse(`input[${index}]`, 'must be a text or the bytes of an image, and not empty.')
+  })
+  if (labels !== undefined) checkLabels(labels, hypothesis)
+}
+
+function checkPicture(image: Uint8Array, param: string): void {
+  if (!(image instanceof Uint8Array)) refuse(param, 'must be the bytes of an image file.')
+  if (imageFormatOf(image) === undefined) refuse(param, `must be ${IMAGE_FORMATS}.`)
+}
+
+function checkLabels(labels: string[], hypothesis = '{}'): void {
+  if (!Array.isArray(labels) || labels.length === 0) refuse('labels', 'must hold at least one text.')
+  labels.forEach((label, index) => {
+    if (typeof label !== 'string' || label.trim() === '')
+      refuse(`labels[${index}]`, 'must be a text that is not empty.')
+  })
+  if (typeof hypothesis !== 'string' || !hypothesis.includes('{}'))
+    refuse('hypothesis', 'must be a sentence with {} in the place of the label.')
+}
+
 /** Refuses a task that is wrong in itself, naming the field, before anything else happens. @throws ModelyardError `invalid_request` */
 export function checkTask(task: Task): void {
   if (task.kind === 'chat' || task.kind === 'completion') checkText(task)
@@ -133,6 +160,7 @@ export function checkTask(task: Task): void {
   else if (task.kind === 'rerank') checkDocuments(task)
   else if (task.kind === 'transcription') checkTranscription(task)
   else if (task.kind === 'speech') checkSpeech(task)
+  else if (task.kind === 'classification') checkClassification(task)
   else checkImage(task)
 }
 

@@ -1,4 +1,5 @@
 import type { ChatTask } from './chat-task.ts'
+import type { ClassificationTask } from './classification-task.ts'
 import type { CompletionTask } from './completion-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { ImageTask } from './image-task.ts'
@@ -15,6 +16,7 @@ export type Task =
   | TranscriptionTask
   | SpeechTask
   | ImageTask
+  | ClassificationTask
 
 export type TaskKind = Task['kind']
 

@@ -24,11 +24,12 @@ const FEATURES: Record<Exclude<keyof EngineCapabilities, 'tasks'>, string> = {
   promptLogprobs: 'log-probabilities of the prompt',
   prefill: 'continuing a last assistant message',
   infill: 'infill (prompt and suffix)',
-  images: 'images in messages',
+  images: 'images (in messages, to be classified)',
   audio: 'sound in messages',
   tokenInput: 'token ids as input',
   echo: 'echo of the prompt',
   logitBias: 'logit bias',
+  zeroShot: 'labels of one’s own (zero-shot classification)',
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -52,8 +53,8 @@ const UNVERIFIED = [
   'mlx-vlm: not there; mlx runs text alone',
   'Kokoro’s voices and voices with several speakers in speech: real code, no such voice could be had',
   'multilingual Whisper in transformers (languages, their detection, translation): real code; the weights at hand know English only',
-  'an abort while transformers prepares a window of sound for Whisper is felt after that step (a quarter of a second here), not within it',
-  'images, image to image, classification, captioning and detection: not there',
+  'an abort while one of Whisper’s larger encoders runs in transformers: the client is let go within a quarter of a second, the slot is booked until the step is over; seen with the tiny one only',
+  'images, image to image, captioning and detection: not there',
   'vLLM, SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard and fakes; no real one of these in this version',
   'several processes with one fate as one worker (vLLM over several nodes): not there',
 ]

@@ -11,7 +11,7 @@ import { scriptedOptionsShape } from './scripted-shapes.ts'
 const DEFAULT_CONTEXT = 8192
 const DEFAULT_MEMORY = 1024 ** 2
 
-/** Everything: a client can be tested against any feature. */
+/** Everything that a script can say: a client can be tested against any feature of it. */
 export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
   tasks: ['chat', 'completion', 'embedding', 'rerank'],
   tools: true,
@@ -27,6 +27,7 @@ export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
   promptLogprobs: true,
   logitBias: true,
   grammar: true,
+  zeroShot: false,
 }
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */

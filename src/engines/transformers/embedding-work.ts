@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { Part } from '../../tasks/part.ts'
@@ -8,20 +8,15 @@ import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
 import { stepwise } from '../in-process/stepwise-work.ts'
 import { requireTask } from '../task-checks.ts'
 import { loadOptions } from './load-options.ts'
-import type { Encoder, Tensor, Tokenizer, TransformersModule } from './transformers-module.ts'
+import { encodeAll, encodeText, feeds } from './text-tokens.ts'
+import type { Encoder, Tensor, TextTokenizer, TransformersModule } from './transformers-module.ts'
 import { transformersOptions } from './transformers-options.ts'
-
-/** Characters from which a text is refused before it is cut into tokens: more than any encoder's context. */
-const LONG_TEXT = 1_000_000
-
-/** Texts that are cut into tokens before other events have a turn. */
-const BREATH = 16
 
 /** Vectors of texts, each evaluated alone: in a batch, the eight-bit ones change with their neighbours. */
 export class EmbeddingWork implements WholeInputWork {
   readonly #plan: LoadPlan
   readonly #module: TransformersModule
-  readonly #tokenizer: Tokenizer
+  readonly #tokenizer: TextTokenizer
   readonly #model: Encoder
   readonly #clock: Clock
   /** Of its vectors; known after the first. */
@@ -40,7 +35,7 @@ export class EmbeddingWork implements WholeInputWork {
     plan: LoadPlan,
     module: TransformersModule,
     clock: Clock,
-    tokenizer: Tokenizer,
+    tokenizer: TextTokenizer,
     model: Encoder,
   ) {
     this.#plan = plan
@@ -55,7 +50,8 @@ export class EmbeddingWork implements WholeInputWork {
     const { inputs, dimensions } = this.#embeddingOf(task)
     requireDimensions(dimensions, this.#dimensions)
     return async function* work(this: EmbeddingWork, isOver: () => boolean) {
-      const tokens = await this.#tokenize(inputs, isOver)
+      const read = (input: string | number[], index: number): number[] => this.#tokensOf(input, index)
+      const tokens = await encodeAll(inputs, read, this.#clock, isOver)
       if (isOver()) return undefined
       const steps = tokens.map((ids, index) => async (): Promise<Part> => {
         return { type: 'vector', index, vector: await this.#vectorOf(ids, dimensions) }
@@ -82,31 +78,14 @@ export class EmbeddingWork implements WholeInputWork {
     return task as EmbeddingTask
   }
 
-  /** All before one is evaluated. It is done in JavaScript: an abort is heard between texts. */
-  async #tokenize(inputs: EmbeddingTask['inputs'], isOver: () => boolean): Promise<number[][]> {
-    const tokens: number[][] = []
-    for (const [index, input] of inputs.entries()) {
-      if (isOver()) return tokens
-      tokens.push(this.#tokensOf(input, index))
-      if (index % BREATH === BREATH - 1) await sleep(this.#clock, 0)
-    }
-    return tokens
-  }
-
   #tokensOf(input: string | number[], index: number): number[] {
-    const { contextSize } = this.#plan
     if (typeof input !== 'string') throw unsupportedTokens(this.#plan, index)
-    if (input.length > LONG_TEXT) throw tooLong(index, input.length, contextSize, 'characters')
-    const options = { add_special_tokens: true, truncation: false, return_tensor: false } as const
-    const { input_ids: tokens } = this.#tokenizer(input, options)
-    if (tokens.length > contextSize) throw tooLong(index, tokens.length, contextSize, 'tokens')
-    return tokens
+    return encodeText(this.#plan, this.#tokenizer, input, index).input_ids
   }
 
   async #vectorOf(tokens: readonly number[], dimensions: number | undefined): Promise<Float32Array> {
-    const mask = this.#tensor(tokens.map(() => 1))
-    const outputs = await this.#model({ input_ids: this.#tensor(tokens), attention_mask: mask })
-    const pooled = this.#pool(outputs, mask)
+    const inputs = feeds(this.#module, { input_ids: [...tokens] })
+    const pooled = this.#pool(await this.#model(inputs), inputs['attention_mask'] as Tensor)
     const cut = dimensions === undefined ? pooled : pooled.slice(null, [0, dimensions])
     return Float32Array.from(cut.normalize(2, -1).data as Float32Array)
   }
@@ -121,10 +100,6 @@ export class EmbeddingWork implements WholeInputWork {
     const { pooling = 'mean' } = transformersOptions(this.#plan.spec)
     return pooling === 'cls' ? states.slice(null, 0) : this.#module.mean_pooling(states, mask)
   }
-
-  #tensor(values: readonly number[]): Tensor {
-    return new this.#module.Tensor('int64', BigInt64Array.from(values, BigInt), [1, values.length])
-  }
 }
 
 function lengthOf(inputs: readonly number[][]): number {
@@ -135,14 +110,6 @@ function requireDimensions(asked: number | undefined, length: number | undefined
   if (asked === undefined || length === undefined || (asked >= 1 && asked <= length)) return
   const message = `This model's vectors have ${length} dimensions; ask for 1 to ${length}, not ${asked}.`
   throw new ModelyardError('invalid_request', message, { details: { param: 'dimensions' } })
-}
-
-function tooLong(index: number, length: number, contextSize: number, unit: string): ModelyardError {
-  return new ModelyardError(
-    'context_length_exceeded',
-    `The maximum context length is ${contextSize} tokens, but input ${index} has ${length} ${unit}; shorten it.`,
-    { details: { promptTokens: length, contextSize, index, param: `input[${index}]` } },
-  )
 }
 
 function unsupportedTokens({ model }: LoadPlan, index: number): ModelyardError {

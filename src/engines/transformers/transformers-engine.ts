@@ -14,10 +14,12 @@ import type {
 import { availabilityOf } from '../in-process/engine-package.ts'
 import { loadQueued } from '../in-process/load-queued.ts'
 import type { WholeInputWork } from '../in-process/queued-model.ts'
+import { ClassificationWork } from './classification-work.ts'
 import { EmbeddingWork } from './embedding-work.ts'
+import { ImageClassificationWork } from './image-classification-work.ts'
 import { TranscriptionWork } from './transcription-work.ts'
 import { findTransformers, importTransformers, type ImportedTransformers } from './transformers-package.ts'
-import { planTransformers, TRANSFORMERS_CAPABILITIES } from './transformers-plan.ts'
+import { planTransformers, seesImages, TRANSFORMERS_CAPABILITIES } from './transformers-plan.ts'
 
 export interface TransformersEngineOptions {
   /** Folder of installed engines; `<it>/transformers/node_modules` is looked into after the application's own packages. */
@@ -71,5 +73,17 @@ async function loadWork(
   const { purpose } = plan.facts
   if (purpose === 'embedding') return await EmbeddingWork.load(plan, imported.module, clock)
   if (purpose === 'transcription') return await TranscriptionWork.load(plan, imported, clock)
+  if (purpose === 'classification') return await loadClassifier(plan, imported, clock)
   throw new ModelyardError('unsupported', `Model "${plan.model}" is for ${purpose}.`)
+}
+
+async function loadClassifier(
+  plan: LoadPlan,
+  imported: ImportedTransformers,
+  clock: Clock,
+): Promise<WholeInputWork> {
+  const isOfImages = plan.facts.onnx !== undefined && seesImages(plan.facts.onnx)
+  return isOfImages
+    ? await ImageClassificationWork.load(plan, imported)
+    : await ClassificationWork.load(plan, imported, clock)
 }

@@ -5,6 +5,7 @@ import type { ModelFacts, ModelPurpose, OnnxFacts } from '../../models/model-fac
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
+import { judgementOf } from './label-scores.ts'
 import { PRECISIONS, transformersOptions, type Precision } from './transformers-options.ts'
 
 const MIB = 2 ** 20
@@ -13,18 +14,25 @@ const MIB = 2 ** 20
 const TASKS: Partial<Record<ModelPurpose, TaskKind>> = {
   embedding: 'embedding',
   transcription: 'transcription',
+  classification: 'classification',
 }
 
 export const TRANSFORMERS_CAPABILITIES: EngineCapabilities = {
   ...NO_CAPABILITIES,
   tasks: Object.values(TASKS),
+  images: true,
+  zeroShot: true,
 }
 
 /** Bytes of a worker that has imported the package and made one session: measured, Linux x64, 4.3.2. */
 const PROCESS_BASE = 165 * MIB
 
 /** Bytes that evaluating takes beside the weights, measured with the largest input; scaled with nothing, because inputs are bounded. */
-const COMPUTE: Partial<Record<ModelPurpose, number>> = { embedding: 60 * MIB, transcription: 400 * MIB }
+const COMPUTE: Partial<Record<ModelPurpose, number>> = {
+  embedding: 60 * MIB,
+  transcription: 400 * MIB,
+  classification: 200 * MIB,
+}
 
 /** Where nothing says how long a text may be. */
 const DEFAULT_LENGTH = 512
@@ -37,6 +45,7 @@ export function planTransformers(spec: ModelSpec, facts: ModelFacts, host: HostF
   const { onnx } = facts
   const task = TASKS[facts.purpose]
   if (onnx === undefined || facts.path === undefined || task === undefined) throw foreign(spec, facts)
+  if (onnx.architectures.some((name) => name.endsWith('ForAudioClassification'))) throw forSound(spec)
   const precision = precisionOf(spec, onnx)
   const weights = graphsOf(onnx, precision).reduce((sum, { bytes }) => sum + bytes, 0)
   const contextSize = contextOf(spec, onnx)
@@ -55,9 +64,24 @@ export function planTransformers(spec: ModelSpec, facts: ModelFacts, host: HostF
     footprint,
     takenLater: { ram: compute },
     loadBytes: weights,
-    capabilities: { ...TRANSFORMERS_CAPABILITIES, tasks: [task] },
+    capabilities: capabilitiesOf(task, facts.purpose === 'classification' ? onnx : undefined),
     spec,
     facts,
+  }
+}
+
+/** Whether it is pictures that the model takes. */
+export function seesImages({ architectures }: OnnxFacts): boolean {
+  return architectures.some((name) => name.endsWith('ForImageClassification'))
+}
+
+/** `classifier`: what is known of a model that classifies. */
+function capabilitiesOf(task: TaskKind, classifier: OnnxFacts | undefined): EngineCapabilities {
+  return {
+    ...TRANSFORMERS_CAPABILITIES,
+    tasks: [task],
+    images: classifier !== undefined && seesImages(classifier),
+    zeroShot: classifier !== undefined && judgementOf(classifier.labels) !== undefined,
   }
 }
 
@@ -93,6 +117,11 @@ function contextOf(spec: ModelSpec, { contextLength = DEFAULT_LENGTH, modelType 
   if (context <= most) return context
   const message = `Model "${spec.id}": context must be from 1 to ${most} tokens, not ${context}.`
   throw new ModelyardError('config_invalid', message, { details: { param: 'context' } })
+}
+
+function forSound({ id }: ModelSpec): ModelyardError {
+  const message = `Model "${id}" classifies sounds; the engine transformers classifies texts and images only.`
+  return new ModelyardError('unsupported', message)
 }
 
 function foreign({ id }: ModelSpec, { format, purpose }: ModelFacts): ModelyardError {

@@ -15,6 +15,7 @@ const TASKS: Record<TaskKind, Task> = {
   rerank: { kind: 'rerank', query: 'hi', documents: ['ho'] },
   transcription: { kind: 'transcription', audio: new Uint8Array([0]) },
   speech: { kind: 'speech', text: 'hi', format: 'wav' },
+  classification: { kind: 'classification', inputs: ['hi'] },
   image: { kind: 'image', prompt: 'hi', width: 64, height: 64, count: 1 },
 }
 
