@@ -1,5 +1,6 @@
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
 import { agedValue } from './context-worth.ts'
+import { contextsWith } from './copies.ts'
 import type { ParkedContext, PoolState } from './state.ts'
 import { announce, changeModel, command, type Step } from './step.ts'
 
@@ -35,7 +36,7 @@ export function dropContext(step: Step, { id, model, bytes }: ParkedContext, rea
   command(step, { type: 'remove-context', context: id })
   const dropped = step.state.models.get(model)?.contexts
   if (dropped !== undefined)
-    changeModel(step, model, { contexts: { ...dropped, dropped: dropped.dropped + 1 } })
+    changeModel(step, model, { contexts: contextsWith(dropped, { dropped: dropped.dropped + 1 }) })
   announce(step, 'context-dropped', { model, context: id, bytes, reason })
 }
 

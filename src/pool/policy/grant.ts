@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/durations.ts'
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
+import { instanceWith } from './copies.ts'
 import { askedOnceMore } from './cost.ts'
 import { tokensIn } from './context-worth.ts'
 import type { ParkOrder } from './messages.ts'
@@ -69,7 +70,7 @@ function occupy(
   named: Pick<HeldLease, 'id' | 'expected' | 'reading' | 'parking'>,
 ): void {
   const lease = {
-    ...named,
+    id: named.id,
     ticket: ticket.id,
     grantedAt: step.at,
     keepAlive: ticket.keepAlive,
@@ -78,12 +79,15 @@ function occupy(
     within: ticket.within,
     before: slot.chain,
     beforeTokens: slot.tokens,
+    expected: named.expected,
+    reading: named.reading,
+    parking: named.parking,
   }
   // F11: whatever is cached is stale from the first token of the run on.
   const slots = instance.slots.with(index, { chain: [], tokens: 0, usedAt: step.at, lease })
   const asked = askedOnceMore(step, instance.asked)
   const leases = instance.leases + 1
-  setInstance(step, { ...instance, slots, leases, usedAt: step.at, asked, served: true })
+  setInstance(step, instanceWith(instance, { slots, leases, usedAt: step.at, asked, served: true }))
   step.state.leases = step.state.leases + 1
   if (ticket.within === undefined) step.state.runs = step.state.runs + 1
 }

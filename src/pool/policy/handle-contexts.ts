@@ -1,4 +1,5 @@
 import { dropBeginningsOf, dropContext, findContext, setContexts } from './context-budget.ts'
+import { contextsWith, instanceWith, leaseWith } from './copies.ts'
 import type { EventOf } from './messages.ts'
 import type { HeldLease, Instance, ModelContexts, ParkedContext } from './state.ts'
 import { announce, changeModel, command, findInstance, setInstance, type Step } from './step.ts'
@@ -75,8 +76,13 @@ function noteRead(
   isRestored: boolean,
 ): void {
   const expected = isRestored ? lease.expected : 0
-  const slot = { chain: [], tokens: 0, usedAt: step.at, lease: { ...lease, expected, reading: undefined } }
-  setInstance(step, { ...instance, slots: instance.slots.with(index, slot) })
+  const slot = {
+    chain: [],
+    tokens: 0,
+    usedAt: step.at,
+    lease: leaseWith(lease, { expected, reading: undefined }),
+  }
+  setInstance(step, instanceWith(instance, { slots: instance.slots.with(index, slot) }))
 }
 
 export function contextsUnwanted(step: Step, { contexts, model }: EventOf<'contexts-unwanted'>): void {
@@ -113,7 +119,7 @@ function learnSize(step: Step, { model: id, bytes, tokens }: ParkedContext): voi
   if (contexts === undefined || tokens === 0) return
   const bytesPerToken = Math.max(contexts.bytesPerToken ?? 0, bytes / tokens)
   // Small files are mostly headers and say nothing of large ones.
-  if (tokens >= TELLING) changeModel(step, id, { contexts: { ...contexts, bytesPerToken } })
+  if (tokens >= TELLING) changeModel(step, id, { contexts: contextsWith(contexts, { bytesPerToken }) })
 }
 
 /** R19: what the engine confirmed is what counts: of speed, of tokens spared, of restores that hold. */
@@ -130,7 +136,11 @@ export function learnFromRun(
   const evaluated = promptTokens - cachedTokens
   const before = model.contexts.prefillPerToken
   const speed = evaluated < TELLING || prefill <= 0 ? before : blend(before, prefill / evaluated)
-  const contexts = countReuse({ ...model.contexts, prefillPerToken: speed }, lease.expected, cachedTokens)
+  const contexts = countReuse(
+    contextsWith(model.contexts, { prefillPerToken: speed }),
+    lease.expected,
+    cachedTokens,
+  )
   changeModel(step, instance.model, { contexts })
   if (contexts.unfit === undefined || model.contexts.unfit !== undefined) return
   const message = `Contexts of "${instance.model}" are no longer parked: ${contexts.unfit}.`
@@ -145,11 +155,12 @@ function blend(before: number | undefined, seen: number): number {
 /** BR-49: a restore counts when the next run's reused tokens prove it, and not before. */
 function countReuse(contexts: ModelContexts, expected: number, cached: number): ModelContexts {
   const savedMs = contexts.savedMs + cached * (contexts.prefillPerToken ?? 0)
-  const counted = { ...contexts, savedMs, savedTokens: contexts.savedTokens + cached }
+  const counted = contextsWith(contexts, { savedMs, savedTokens: contexts.savedTokens + cached })
   if (expected === 0) return counted
-  if (cached >= expected * CONFIRMED) return { ...counted, strikes: 0, restored: contexts.restored + 1 }
+  if (cached >= expected * CONFIRMED)
+    return contextsWith(counted, { strikes: 0, restored: contexts.restored + 1 })
   const strikes = contexts.strikes + 1
-  if (strikes < STRIKES) return { ...counted, strikes }
+  if (strikes < STRIKES) return contextsWith(counted, { strikes })
   const unfit = `${strikes} restores in a row were reported done, and of ${expected} tokens ${cached} were used again`
-  return { ...counted, strikes, unfit }
+  return contextsWith(counted, { strikes, unfit })
 }

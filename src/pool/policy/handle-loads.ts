@@ -4,6 +4,7 @@ import { forgetUnwritten } from './park.ts'
 import { bookingOf, domainsOf, needsOf } from './budget.ts'
 import { noteCrash, noteFailedLoad } from './failure.ts'
 import { beginUnload, cutLeases, noteExit } from './leave.ts'
+import { instanceWith } from './copies.ts'
 import type { EventOf } from './messages.ts'
 import { crashedWhileLoading, workerExited } from './refusals.ts'
 import { loadPatience } from './start-load.ts'
@@ -25,7 +26,8 @@ export function loadProgressed(step: Step, event: EventOf<'load-progressed'>): v
   if (instance === undefined || instance.state !== 'loading') return
   const progress = event.fraction ?? instance.coming?.progress
   const deadline = step.at + loadPatience(step, instance.plan.loadBytes)
-  setInstance(step, { ...instance, coming: { progress, loadedAt: undefined, isWarmingUp: false }, deadline })
+  const coming = { progress, loadedAt: undefined, isWarmingUp: false }
+  setInstance(step, instanceWith(instance, { coming, deadline }))
   if (event.fraction === undefined) return
   announce(step, 'load-progressed', {
     model: instance.model,
@@ -41,14 +43,13 @@ export function loadFinished(step: Step, event: EventOf<'load-finished'>): void 
   if (instance?.state === 'unloading') return command(step, { type: 'start-unload', instance: instance.id })
   if (instance === undefined || instance.state !== 'loading') return
   const deadline = step.at + loadPatience(step, instance.plan.loadBytes)
-  const loaded: Instance = {
-    ...instance,
+  const loaded = instanceWith(instance, {
     state: 'warming',
     stateIdentity: event.stateIdentity,
     savesWhileAnswering: event.savesWhileAnswering ?? false,
     coming: { progress: undefined, loadedAt: step.at, isWarmingUp: false },
     deadline,
-  }
+  })
   setInstance(step, loaded)
   dropForeign(step, loaded)
   announce(step, 'load-finished', {
@@ -72,8 +73,7 @@ export function loadFailed(step: Step, event: EventOf<'load-failed'>): void {
 export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): void {
   const instance = findInstance(step.state, event.instance)
   if (instance === undefined || instance.state !== 'warming') return
-  const ready: Instance = {
-    ...instance,
+  const ready = instanceWith(instance, {
     state: 'ready',
     readyAt: step.at,
     usedAt: step.at, // F13: a fresh instance is not stale
@@ -81,7 +81,7 @@ export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): 
     ...bookingOf(instance.promise, event.measured, instance.sharedWeights),
     deadline: undefined,
     coming: undefined,
-  }
+  })
   setInstance(step, ready)
   learn(step, ready)
   noteLoadTime(step, ready)
@@ -118,8 +118,9 @@ export function instanceMeasured(step: Step, event: EventOf<'instance-measured'>
   if (instance === undefined) return
   const { measured } = event
   const booking = bookingOf(instance.promise, measured, instance.sharedWeights)
-  setInstance(step, { ...instance, measured, ...booking })
-  learn(step, { ...instance, measured })
+  const known = instanceWith(instance, { measured, ...booking })
+  setInstance(step, known)
+  learn(step, known)
   reviewBudget(step)
 }
 

@@ -4,6 +4,7 @@ import { NO_CONTEXTS } from './context-worth.ts'
 import { dropContextsOf } from './handle-contexts.ts'
 import { cutLeases, drain, leavingReason } from './leave.ts'
 import { reviewBudget } from './handle-loads.ts'
+import { contextsWith, modelWith } from './copies.ts'
 import type { EventOf } from './messages.ts'
 import { runCut, shuttingDown, withdrawn } from './refusals.ts'
 import type { Instance, LeavingCause, ModelState } from './state.ts'
@@ -17,7 +18,7 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
   const samePlan = known?.model.plan.key === model.plan.key
   const state: ModelState =
     samePlan && known !== undefined
-      ? { ...known, model }
+      ? modelWith(known, { model })
       : {
           ...freshModel(known),
           model,
@@ -53,7 +54,7 @@ function freshModel(
     lastError: undefined,
     loads: known?.loads ?? 0,
     evictions: known?.evictions ?? 0,
-    contexts: { ...(known?.contexts ?? NO_CONTEXTS), strikes: 0, unfit: undefined },
+    contexts: contextsWith(known?.contexts ?? NO_CONTEXTS, { strikes: 0, unfit: undefined }),
     shortSince: undefined,
     suspended: false,
   }

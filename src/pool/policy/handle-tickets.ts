@@ -2,6 +2,7 @@ import { announceRelease } from './leave.ts'
 import { noteSuccess } from './failure.ts'
 import { learnFromRun } from './handle-contexts.ts'
 import { forgetUnwritten } from './park.ts'
+import { instanceWith, leaseWith } from './copies.ts'
 import type { EventOf, TicketRequest } from './messages.ts'
 import { busy, queueFull, shuttingDown, unknownModel, waitedTooLong } from './refusals.ts'
 import type { HeldLease, Instance, Slot, Ticket } from './state.ts'
@@ -99,8 +100,10 @@ export function promptEvaluated(step: Step, event: EventOf<'prompt-evaluated'>):
   const instance = findInstance(step.state, event.instance)
   const slot = instance?.slots[event.slot]
   if (instance === undefined || slot?.lease?.id !== event.lease) return
-  const lease = { ...slot.lease, promptTokens: event.promptTokens }
-  setInstance(step, { ...instance, slots: instance.slots.with(event.slot, { ...slot, lease }) })
+  const lease = leaseWith(slot.lease, { promptTokens: event.promptTokens })
+  const { chain, tokens, usedAt } = slot
+  const slots = instance.slots.with(event.slot, { chain, tokens, usedAt, lease })
+  setInstance(step, instanceWith(instance, { slots }))
 }
 
 const NO_TOKENS = { promptTokens: 0, completionTokens: 0 }
@@ -113,12 +116,11 @@ function freed(step: Step, instance: Instance, event: EventOf<'lease-released'>,
   const tokens = event.untouched ? lease.beforeTokens : Math.max(0, promptTokens + completionTokens - 1)
   const slots = instance.slots.with(event.slot, { chain, tokens, usedAt: step.at, lease: undefined })
   const held = step.at - lease.grantedAt
-  return {
-    ...instance,
+  return instanceWith(instance, {
     slots,
     leases: instance.leases - 1,
     usedAt: step.at,
     keepAlive: lease.keepAlive ?? instance.keepAlive,
     meanHeld: instance.meanHeld === 0 ? held : instance.meanHeld * 0.8 + held * 0.2,
-  }
+  })
 }

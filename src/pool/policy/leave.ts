@@ -1,6 +1,7 @@
 import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { SerializedError } from '../../base/errors.ts'
+import { instanceWith } from './copies.ts'
 import { costSentence } from './cost.ts'
 import { forgetUnwritten, parkAll } from './park.ts'
 import type { HeldLease, Instance, LeavingCause } from './state.ts'
@@ -35,7 +36,7 @@ function onItsWay(step: Step, instance: Instance, cause: LeavingCause): Instance
   // R7: what is known of the demand outlives the copy.
   changeModel(step, instance.model, { asked: instance.asked })
   const leaving = { cause, since: step.at, isStuck: false }
-  return { ...instance, state: 'unloading', leaving, deadline, coming: undefined }
+  return instanceWith(instance, { state: 'unloading', leaving, deadline, coming: undefined })
 }
 
 /** R7, R19: who goes, for whom, and what it frees. */
@@ -68,7 +69,7 @@ export function drain(
   if (instance.leases === 0) beginUnload(step, instance, cause, reason)
   else {
     const leaving = { cause, since: step.at, isStuck: false }
-    setInstance(step, { ...instance, state: 'draining', leaving, deadline })
+    setInstance(step, instanceWith(instance, { state: 'draining', leaving, deadline }))
   }
 }
 
@@ -98,7 +99,7 @@ export function cutLeases(step: Step, id: string, error: SerializedError): void 
   )
   const runs = instance.slots.filter(({ lease }) => lease !== undefined && lease.within === undefined).length
   step.state.runs = step.state.runs - runs
-  setInstance(step, { ...instance, slots, leases: 0, usedAt: step.at })
+  setInstance(step, instanceWith(instance, { slots, leases: 0, usedAt: step.at }))
 }
 
 export function announceRelease(step: Step, instance: Instance, slot: number, lease: HeldLease): void {

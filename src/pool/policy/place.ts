@@ -1,4 +1,5 @@
 import { hasFreeSlot } from './affinity.ts'
+import { instanceWith } from './copies.ts'
 import { askedOnceMore } from './cost.ts'
 import { grant } from './grant.ts'
 import { grow, seekLoad } from './seek-load.ts'
@@ -42,7 +43,7 @@ function placeLoad(
   // Asking for a model is using it: the time until it goes starts anew, as long as the operator wants it to be.
   const asked = askedOnceMore(step, instance.asked)
   const keepAlive = ticket.keepAlive ?? instance.keepAlive
-  setInstance(step, { ...instance, usedAt: step.at, asked, keepAlive })
+  setInstance(step, instanceWith(instance, { usedAt: step.at, asked, keepAlive }))
   command(step, { type: 'answer-load', ticket: ticket.id, model: ticket.model, instance: instance.id })
   return 'ended'
 }

@@ -3,6 +3,7 @@ import type { YardEvents } from '../../events/event-map.ts'
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { PoolLimits } from '../limits.ts'
+import { instanceWith, modelWith, stateCopy, type Draft } from './copies.ts'
 import type { EventOf, FactType, PoolCommand } from './messages.ts'
 import type {
   Asked,
@@ -18,12 +19,10 @@ import type {
 import { NO_ALARM } from './state.ts'
 import type { Wait } from './wait.ts'
 
-type Draft = { -readonly [Field in keyof PoolState]: PoolState[Field] }
-
 /** One decision in the making. Lives no longer than the call of `decide`; the states it passes through are never changed in place. */
 export interface Step {
   /** A copy of the state before, changed field by field; all that hangs from it is replaced, never changed. */
-  readonly state: Draft
+  readonly state: Draft<PoolState>
   readonly at: number
   readonly rules: Rules
   readonly commands: PoolCommand[]
@@ -183,7 +182,7 @@ export function setInstance(step: Step, changed: Instance): void {
 export function changeInstance(step: Step, id: string, change: Partial<Instance>): Instance | undefined {
   const instance = findInstance(step.state, id)
   if (instance === undefined) return undefined
-  const changed = { ...instance, ...change }
+  const changed = instanceWith(instance, change)
   setInstance(step, changed)
   return changed
 }
@@ -197,7 +196,7 @@ export function removeInstance(step: Step, id: string): void {
 export function changeModel(step: Step, id: string, change: Partial<ModelState>): void {
   const model = step.state.models.get(id)
   if (model === undefined) return
-  step.state.models = new Map(step.state.models).set(id, { ...model, ...change })
+  step.state.models = new Map(step.state.models).set(id, modelWith(model, change))
 }
 
 /** Copies of a model made after its present plan, those on their way out included. */
@@ -224,7 +223,7 @@ export function newTurn(): Turn {
 
 export function newStep(state: PoolState, at: number, rules: Rules): Step {
   return {
-    state: { ...state },
+    state: stateCopy(state),
     at,
     rules,
     commands: [],

@@ -1,3 +1,4 @@
+import { instanceWith } from './copies.ts'
 import { compareTickets, ranked, risesAt } from './fairness.ts'
 import { cancelLoad, beginUnload, leavingReason } from './leave.ts'
 import { place } from './place.ts'
@@ -47,7 +48,8 @@ function startWarmUps(step: Step, turn: Turn): void {
     if (instance.state !== 'warming' || instance.coming?.isWarmingUp !== false) continue
     const within = ticketsOf(step.state, instance.model).find((ticket) => ticket.within !== undefined)?.within
     if (step.rules.threadsFree(step, turn, instance, within)) {
-      setInstance(step, { ...instance, coming: { ...instance.coming, isWarmingUp: true } })
+      const coming = { ...instance.coming, isWarmingUp: true }
+      setInstance(step, instanceWith(instance, { coming }))
       command(step, { type: 'start-warm-up', instance: instance.id })
     } else waitForWarmUp(step, turn, instance)
   }

@@ -1,0 +1,116 @@
+import type { HeldLease, Instance, ModelContexts, ModelState, PoolState } from './state.ts'
+
+/** What is being made, and is not handed on yet. */
+export type Draft<Of> = { -readonly [Field in keyof Of]: Of[Field] }
+
+/*
+ * Copies with some fields changed, each field written out: object spread gives its result another hidden class at each place, and with records of so
+ * many fields that are copied at several places in turn V8 then takes 4 µs for each copy instead of 0.4.
+ */
+
+export function stateCopy(state: PoolState): Draft<PoolState> {
+  return {
+    limits: state.limits,
+    models: state.models,
+    minimums: state.minimums,
+    instances: state.instances,
+    queues: state.queues,
+    waits: state.waits,
+    tickets: state.tickets,
+    leases: state.leases,
+    runs: state.runs,
+    loads: state.loads,
+    ticketDeadline: state.ticketDeadline,
+    alarm: state.alarm,
+    overBudget: state.overBudget,
+    host: state.host,
+    contexts: state.contexts,
+    stopping: state.stopping,
+  }
+}
+
+export function instanceWith(instance: Instance, change: Partial<Instance>): Instance {
+  return Object.assign(instanceCopy(instance), change)
+}
+
+function instanceCopy(instance: Instance): Instance {
+  return {
+    id: instance.id,
+    number: instance.number,
+    model: instance.model,
+    plan: instance.plan,
+    stateIdentity: instance.stateIdentity,
+    savesWhileAnswering: instance.savesWhileAnswering,
+    promise: instance.promise,
+    charges: instance.charges,
+    total: instance.total,
+    sharedWeights: instance.sharedWeights,
+    measured: instance.measured,
+    state: instance.state,
+    slots: instance.slots,
+    leases: instance.leases,
+    startedAt: instance.startedAt,
+    readyAt: instance.readyAt,
+    usedAt: instance.usedAt,
+    asked: instance.asked,
+    served: instance.served,
+    keepAlive: instance.keepAlive,
+    forced: instance.forced,
+    coming: instance.coming,
+    deadline: instance.deadline,
+    leaving: instance.leaving,
+    meanHeld: instance.meanHeld,
+  }
+}
+
+export function modelWith(model: ModelState, change: Partial<ModelState>): ModelState {
+  return Object.assign(modelCopy(model), change)
+}
+
+function modelCopy(model: ModelState): ModelState {
+  return {
+    model: model.model,
+    learned: model.learned,
+    promise: model.promise,
+    needs: model.needs,
+    failures: model.failures,
+    failedAfter: model.failedAfter,
+    retryAt: model.retryAt,
+    lastError: model.lastError,
+    loads: model.loads,
+    evictions: model.evictions,
+    loadTime: model.loadTime,
+    asked: model.asked,
+    contexts: model.contexts,
+    shortSince: model.shortSince,
+    restoreAt: model.restoreAt,
+    suspended: model.suspended,
+  }
+}
+
+export function contextsWith(contexts: ModelContexts, change: Partial<ModelContexts>): ModelContexts {
+  const { prefillPerToken, bytesPerToken, strikes, unfit, restored, dropped, savedTokens, savedMs } = contexts
+  const copy = { prefillPerToken, bytesPerToken, strikes, unfit, restored, dropped, savedTokens, savedMs }
+  return Object.assign(copy, change)
+}
+
+export function leaseWith(lease: HeldLease, change: Partial<HeldLease>): HeldLease {
+  return Object.assign(leaseCopy(lease), change)
+}
+
+function leaseCopy(lease: HeldLease): HeldLease {
+  return {
+    id: lease.id,
+    ticket: lease.ticket,
+    grantedAt: lease.grantedAt,
+    keepAlive: lease.keepAlive,
+    chain: lease.chain,
+    promptTokens: lease.promptTokens,
+    within: lease.within,
+    before: lease.before,
+    beforeTokens: lease.beforeTokens,
+    expected: lease.expected,
+    reading: lease.reading,
+    parking: lease.parking,
+  }
+}
