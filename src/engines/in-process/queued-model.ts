@@ -1,11 +1,10 @@
 import { ModelyardError } from '../../base/errors.ts'
-import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
-import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import type { LoadPlan, RunOptions } from '../engine.ts'
+import { InProcessModel } from './in-process-model.ts'
 import type { ModelLifetime } from './model-lifetime.ts'
-import { ownMemory } from './own-memory.ts'
 import { PartChannel } from './part-channel.ts'
 import { WorkQueue } from './work-queue.ts'
 
@@ -33,64 +32,41 @@ export interface QueuedModelParts {
 }
 
 /** A model that makes one thing of a whole input, such as a vector or a score: one task at a time, as its engine has it. */
-export class QueuedModel implements LoadedModel {
-  readonly #parts: QueuedModelParts
+export class QueuedModel extends InProcessModel {
+  readonly #work: WholeInputWork
   readonly #queue = new WorkQueue()
-  lastProgress?: number
 
-  constructor(parts: QueuedModelParts) {
-    this.#parts = parts
-    parts.lifetime.watch((now) => {
-      this.lastProgress = now
-    })
+  constructor({ plan, work, lifetime }: QueuedModelParts) {
+    super(plan, lifetime)
+    this.#work = work
   }
 
-  get plan(): LoadPlan {
-    return this.#parts.plan
-  }
-
-  get exited(): Promise<ExitReport> {
-    return this.#parts.lifetime.exited
-  }
-
-  run(task: Task, { signal }: RunOptions): PartStream {
+  override run(task: Task, { signal }: RunOptions): PartStream {
     return new PartChannel(signal, (channel) => {
-      const { lifetime, work } = this.#parts
-      lifetime.check()
-      const prepared = work.prepare(task)
-      lifetime.begin(channel)
+      this.lifetime.check()
+      const prepared = this.#work.prepare(task)
+      this.lifetime.begin(channel)
       void this.#queue.add(async () => this.#perform(prepared, channel))
     })
   }
 
-  async countTokens(task: Task): Promise<number> {
-    this.#parts.lifetime.check()
-    return this.#parts.work.countTokens(task)
+  override async countTokens(task: Task): Promise<number> {
+    this.lifetime.check()
+    return this.#work.countTokens(task)
   }
 
-  async warmUp(signal: AbortSignal): Promise<void> {
-    const { lifetime, work } = this.#parts
-    lifetime.check()
+  override async warmUp(signal: AbortSignal): Promise<void> {
+    this.lifetime.check()
     signal.throwIfAborted()
-    await this.#queue.add(async () => work.warmUp())
-    lifetime.moved()
+    await this.#queue.add(async () => this.#work.warmUp())
+    this.lifetime.moved()
     signal.throwIfAborted()
   }
 
-  async memory(): Promise<MeasuredFootprint> {
-    this.#parts.lifetime.check()
-    return ownMemory()
-  }
-
-  async ping(): Promise<void> {
-    this.#parts.lifetime.check()
-  }
-
-  async unload(): Promise<void> {
-    const { lifetime, work } = this.#parts
-    await lifetime.unload(
+  override async unload(): Promise<void> {
+    await this.lifetime.unload(
       async () => this.#queue.idle(),
-      async () => work.dispose(),
+      async () => this.#work.dispose(),
     )
   }
 
@@ -101,12 +77,12 @@ export class QueuedModel implements LoadedModel {
     } catch (error) {
       channel.fail(engineFailure(error))
     } finally {
-      this.#parts.lifetime.finish(channel)
+      this.lifetime.finish(channel)
     }
   }
 
   async #evaluate(work: Work, channel: PartChannel): Promise<Result> {
-    const { lifetime } = this.#parts
+    const { lifetime } = this
     const begun = lifetime.clock.now()
     const parts = work(() => channel.closed)
     let promptTokens = 0

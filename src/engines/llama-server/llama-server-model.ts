@@ -1,25 +1,21 @@
 import { devicesAmong } from '../../host/memory.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
-import { measureProcessTree } from '../../host/process-memory.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
-import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
-import type { WorkerChild } from '../supervision/worker-child.ts'
+import type { LoadPlan, RunOptions } from '../engine.ts'
+import { ServerModel, type ServerModelParts } from '../supervision/server-model.ts'
 import { requireTask } from '../task-checks.ts'
 import { countPooled, runPooled, type PooledHost } from './pooled-run.ts'
 import { promptOf } from './prompt.ts'
 import type { SavedSlots } from './saved-slots.ts'
 import type { TextHost } from './text-host.ts'
 import { runText, type TextTask } from './text-run.ts'
-import type { WorkerLife } from '../supervision/worker-life.ts'
 
 /** Enough to see how fast prompts are evaluated. */
 const WARM_UP_WORDS = 64
 
-export interface LlamaServerModelParts {
-  child: WorkerChild
-  life: WorkerLife
+export interface LlamaServerModelParts extends ServerModelParts {
   host: TextHost & PooledHost
   /** Absent = slots cannot be saved. */
   slots: SavedSlots | undefined
@@ -30,22 +26,15 @@ export interface LlamaServerModelParts {
 }
 
 /** A model in a llama-server of its own. */
-export class LlamaServerModel implements LoadedModel {
-  readonly plan: LoadPlan
-  readonly exited: Promise<ExitReport>
-  lastProgress?: number
+export class LlamaServerModel extends ServerModel {
   readonly stateIdentity?: string
   readonly saveSlot?: (slot: number, path: string) => Promise<{ tokens: number; bytes: number }>
   readonly restoreSlot?: (slot: number, path: string) => Promise<boolean>
   readonly #parts: LlamaServerModelParts
 
   constructor(plan: LoadPlan, parts: LlamaServerModelParts) {
-    this.plan = plan
+    super(plan, parts)
     this.#parts = parts
-    this.exited = parts.life.exited
-    parts.life.watch((now) => {
-      this.lastProgress = now
-    })
     const { slots, life } = parts
     if (slots === undefined) return
     this.stateIdentity = slots.identity
@@ -55,24 +44,15 @@ export class LlamaServerModel implements LoadedModel {
       life.during(undefined, async (signal) => await slots.restore(this.#slot(slot), path, signal))
   }
 
-  get pid(): number {
-    return this.#parts.child.pid ?? 0
-  }
-
-  get logPath(): string | undefined {
-    return this.#parts.child.logPath
-  }
-
-  run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
-    const { life } = this.#parts
-    return life.stream(signal, (both) =>
+  override run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
+    return this.life.stream(signal, (both) =>
       this.#start(task, { slot: this.#slot(slot), keptPrefix, signal: both }),
     )
   }
 
-  async countTokens(task: Task, signal?: AbortSignal): Promise<number> {
-    const { life, host } = this.#parts
-    return await life.during(signal, async (both) => {
+  override async countTokens(task: Task, signal?: AbortSignal): Promise<number> {
+    const { host } = this.#parts
+    return await this.life.during(signal, async (both) => {
       if (task.kind === 'embedding' || task.kind === 'rerank') return await countPooled(task, host, both)
       const { content } = await promptOf(this.#textTask(task), host)
       if (typeof content === 'string' || Array.isArray(content))
@@ -85,7 +65,7 @@ export class LlamaServerModel implements LoadedModel {
   }
 
   /** One real token or vector. What it tells of the speed of prefill decides how much the next load evaluates at once. */
-  async warmUp(signal: AbortSignal): Promise<void> {
+  override async warmUp(signal: AbortSignal): Promise<void> {
     const { facts, contextSize } = this.plan
     if (facts.purpose !== 'generation') return await this.#warmUpPooled(signal)
     const words = Array.from({ length: Math.min(WARM_UP_WORDS, contextSize >> 2) }, (_, index) => index)
@@ -100,22 +80,10 @@ export class LlamaServerModel implements LoadedModel {
     if (timings.prefill > 0) this.#parts.onSpeed((usage.promptTokens * 1000) / timings.prefill)
   }
 
-  async memory(): Promise<MeasuredFootprint> {
-    this.#parts.life.check()
-    const ram = await measureProcessTree(this.pid)
-    this.#parts.life.check()
+  override async memory(): Promise<MeasuredFootprint> {
+    const memory = await super.memory()
     const onDevices = devicesAmong(this.plan.footprint).length > 0
-    const devices = onDevices ? this.#parts.deviceBytes(this.pid) : {}
-    return ram === undefined ? devices : { ...devices, ram }
-  }
-
-  async ping(signal?: AbortSignal): Promise<void> {
-    const { life, host } = this.#parts
-    await life.during(signal, async (both) => await host.connection.json('/health', undefined, both))
-  }
-
-  async unload(): Promise<void> {
-    await this.#parts.life.unload()
+    return onDevices ? { ...this.#parts.deviceBytes(this.pid), ...memory } : memory
   }
 
   async #warmUpPooled(signal: AbortSignal): Promise<void> {

@@ -1,10 +1,9 @@
 import { ModelyardError } from '../../base/errors.ts'
-import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
-import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import type { RunOptions } from '../engine.ts'
 import type { LlamaContext } from './llama-module.ts'
-import { ownMemory } from '../in-process/own-memory.ts'
+import { InProcessModel } from '../in-process/in-process-model.ts'
 import { promptOf } from './prompt.ts'
 import { isSealedFor, sealSlotFile } from '../llama-cpp/slot-file.ts'
 import type { Slot } from './slot.ts'
@@ -23,19 +22,12 @@ export interface TextModelParts extends TextHost {
 }
 
 /** A model that writes: one context with a sequence for each slot. */
-export class TextModel implements LoadedModel {
+export class TextModel extends InProcessModel {
   readonly #parts: TextModelParts
-  lastProgress?: number
 
   constructor(parts: TextModelParts) {
+    super(parts.plan, parts.lifetime)
     this.#parts = parts
-    parts.lifetime.watch((now) => {
-      this.lastProgress = now
-    })
-  }
-
-  get plan(): LoadPlan {
-    return this.#parts.plan
   }
 
   get stateIdentity(): string {
@@ -46,24 +38,21 @@ export class TextModel implements LoadedModel {
     return true
   }
 
-  get exited(): Promise<ExitReport> {
-    return this.#parts.lifetime.exited
-  }
-
-  run(task: Task, options: RunOptions): PartStream {
+  override run(task: Task, options: RunOptions): PartStream {
     return runText(task, options, this.#slot(options.slot), this.#parts)
   }
 
-  async countTokens(task: Task): Promise<number> {
-    this.#parts.lifetime.check()
+  override async countTokens(task: Task): Promise<number> {
+    this.lifetime.check()
     return promptOf(requireText(task, this.plan), this.#parts).tokens.length
   }
 
   /** One real token after a prompt long enough to measure by; nothing of it stays. */
-  async warmUp(signal: AbortSignal): Promise<void> {
-    this.#parts.lifetime.check()
+  override async warmUp(signal: AbortSignal): Promise<void> {
+    this.lifetime.check()
     const slot = this.#slot(0)
-    const { vocabulary, lifetime } = this.#parts
+    const { vocabulary } = this.#parts
+    const { lifetime } = this
     const prompt = vocabulary.tokenizePrompt(['1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20'])
     const length = Math.min(WARM_UP_TOKENS, this.plan.contextSize - 1)
     await slot.work.add(async () => {
@@ -83,17 +72,8 @@ export class TextModel implements LoadedModel {
     signal.throwIfAborted()
   }
 
-  async memory(): Promise<MeasuredFootprint> {
-    this.#parts.lifetime.check()
-    return ownMemory()
-  }
-
-  async ping(): Promise<void> {
-    this.#parts.lifetime.check()
-  }
-
   async saveSlot(index: number, path: string): Promise<{ tokens: number; bytes: number }> {
-    this.#parts.lifetime.check()
+    this.lifetime.check()
     const slot = this.#slot(index)
     const save = async (): Promise<number> => this.#save(slot, index, path)
     // Between two tokens of an answer all that is evaluated is as it will stay; a prompt has to be whole first.
@@ -113,7 +93,7 @@ export class TextModel implements LoadedModel {
 
   /** The slot is empty when it did not work. */
   async restoreSlot(index: number, path: string): Promise<boolean> {
-    this.#parts.lifetime.check()
+    this.lifetime.check()
     const slot = this.#slot(index)
     return slot.work.add(async () => {
       await slot.clear()
@@ -128,9 +108,9 @@ export class TextModel implements LoadedModel {
     })
   }
 
-  async unload(): Promise<void> {
-    const { lifetime, slots, context, model, release } = this.#parts
-    await lifetime.unload(
+  override async unload(): Promise<void> {
+    const { slots, context, model, release } = this.#parts
+    await this.lifetime.unload(
       async () => {
         await Promise.all(slots.map(async ({ work }) => work.idle()))
       },

@@ -1,10 +1,9 @@
 import type { Dispatcher, Pool } from 'undici'
 import { ModelyardError } from '../../base/errors.ts'
+import { refusalText } from '../bounded-body.ts'
 
 /** The server closes connections that are idle for 5 s; ours are closed a little earlier, so that none is lost on its way. */
 const KEEP_ALIVE = 4000
-/** Bytes of a refusal that are read. */
-const LONGEST_REFUSAL = 64 * 1024
 const MOST_CONNECTIONS = 512
 
 /** Failures of a connection that was kept: the server closes it after 100 requests, and the request may not have arrived. */
@@ -112,15 +111,9 @@ async function openPool(origin: string): Promise<Pool> {
 }
 
 async function errorOf(body: AsyncIterable<Buffer>): Promise<ServerRefusal['error']> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > LONGEST_REFUSAL) break
-  }
+  const text = await refusalText(body)
   try {
-    const { error } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { error?: ServerRefusal['error'] }
+    const { error } = JSON.parse(text) as { error?: ServerRefusal['error'] }
     return error ?? {}
   } catch {
     return {}

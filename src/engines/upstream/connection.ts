@@ -1,10 +1,9 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
+import { beginningOf, refusalText } from '../bounded-body.ts'
 
 /** Milliseconds to connect. */
 const CONNECT_TIMEOUT = 5000
-/** Bytes of a refusal that are read. */
-const LONGEST_REFUSAL = 64 * 1024
 /** Bytes of a list of models, or of a document about routes. */
 const LONGEST_DOCUMENT = 16 * 1024 * 1024
 
@@ -59,7 +58,7 @@ export class Connection {
       status: statusCode,
       ...(retryAfter !== undefined && { retryAfter }),
       body: stream,
-      text: async () => (await beginningOf(stream, LONGEST_REFUSAL)).toString('utf8'),
+      text: async () => refusalText(stream),
       whole: async () => {
         const bytes = await beginningOf(stream, LONGEST_DOCUMENT)
         if (bytes.length > LONGEST_DOCUMENT) throw new Error('what it sent is longer than 16 MiB')
@@ -88,16 +87,4 @@ export class Connection {
       : Date.parse(header) - this.#clock.wallTime()
     return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : undefined
   }
-}
-
-/** What comes until there are more bytes than these. */
-async function beginningOf(stream: AsyncIterable<Buffer>, bytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of stream) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > bytes) break
-  }
-  return Buffer.concat(chunks)
 }
