@@ -138,6 +138,21 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
     })
   })
 
+  it('a disk with too little room is told with both numbers before anything is fetched', async () => {
+    await npmIs(GOOD_NPM)
+    const tooLarge = { ...ENGINE, diskBytes: 2 ** 60 }
+    const { context, err } = desk()
+    await expect(requireEngine(context, engines, tooLarge, {})).rejects.toMatchObject({
+      code: 'disk_full',
+      message: expect.stringMatching(
+        /1048576 TiB are needed, [\d.]+ [KMGT]iB are free\..*MODELYARD_HOME/,
+      ) as string,
+      details: { need: 2 ** 60, free: expect.any(Number) as number },
+    })
+    expect(err()).toBe('')
+    await expect(readdir(engines)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
   it('npm that says it is done and is not is found out', async () => {
     await npmIs('exit 0')
     await expect(requireEngine(desk().context, engines, ENGINE, {})).rejects.toMatchObject({

@@ -1,3 +1,4 @@
+import { toModelyardError } from '../../base/errors.ts'
 import type { CommandContext, CommandResult } from '../command-context.ts'
 import { INSTALLABLE_ENGINES, installableEngine } from '../engines/installable-engines.ts'
 import { requireEngine } from '../engines/require-engine.ts'
@@ -14,18 +15,21 @@ interface EngineEntry {
   wanted: string
   installed: string | null
   folder: string
+  /** Why it cannot be installed here; absent = it can. */
+  unavailable?: string
 }
 
 /** `modelyard engines list` */
 export async function listEngines(context: CommandContext, options: EnginesOptions): CommandResult {
-  const entries = await Promise.all(INSTALLABLE_ENGINES.map((name) => entryOf(context, name)))
+  const entries = await Promise.all(INSTALLABLE_ENGINES.map(async (name) => entryOrReason(context, name)))
   if (options.json === true) return await context.out.json(entries)
   const columns = [{ title: 'ENGINE' }, { title: 'WANTED' }, { title: 'INSTALLED' }, { title: 'WHERE' }]
-  const rows = entries.map(({ engine, wanted, installed, folder }) => [
+  const rows = entries.map(({ engine, wanted, installed, folder, unavailable }) => [
     engine,
     wanted,
-    installed ?? `no: modelyard engines install ${engine}`,
-    folder,
+    installed ??
+      (unavailable === undefined ? `no: modelyard engines install ${engine}` : 'not possible here'),
+    unavailable ?? folder,
   ])
   await context.out.line(renderTable(columns, rows))
 }
@@ -56,6 +60,17 @@ export async function removeEngineCommand(
   const removed = await installableEngine(name).remove(context.directories.engines)
   if (options.json === true) return await context.out.json({ engine: name, removed })
   await context.out.line(removed ? `${name} is removed.` : `${name} was not installed here.`)
+}
+
+/** One that this platform has no binaries for is told with the reason, beside the others. */
+async function entryOrReason(context: CommandContext, name: string): Promise<EngineEntry> {
+  try {
+    return await entryOf(context, name)
+  } catch (error) {
+    const unavailable = toModelyardError(error).message
+    const { engines: folder } = context.directories
+    return { engine: name, wanted: '–', installed: null, folder, unavailable }
+  }
 }
 
 async function entryOf({ directories }: CommandContext, name: string): Promise<EngineEntry> {

@@ -12,6 +12,8 @@ export interface EnginePackage {
   packages: Readonly<Record<string, string>>
   /** For people: `about 90 MB`. */
   size: string
+  /** Bytes of disk that an installation needs at its height. */
+  diskBytes: number
   wheel?: EngineWheel
   /** What the packages bring for other platforms or none, relative to `node_modules`: deleted after the installation. */
   needless: readonly string[]
@@ -27,7 +29,7 @@ export function enginePackage(
   if (engine === undefined) {
     throw new ModelyardError('invalid_request', `"${name}" is no engine that npm installs.`)
   }
-  const { main, size, wheel, others = {}, needless = () => [] } = engine
+  const { main, size, diskBytes, wheel, others = {}, needless = () => [] } = engine
   const here = `${platform}-${architecture}` as Platform
   const binaries = engine.binaries[here]
   if (binaries === undefined) throw noBinaries(name, platform, architecture, engine)
@@ -36,6 +38,7 @@ export function enginePackage(
     version: main.version,
     packages: { [main.package]: main.version, ...binaries, ...others },
     size,
+    diskBytes,
     ...(wheel !== undefined && { wheel }),
     needless: needless(here),
   }

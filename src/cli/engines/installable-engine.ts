@@ -12,6 +12,8 @@ export interface InstallableEngine {
   version: string
   /** `about 90 MB` */
   size: string
+  /** Bytes of disk that an installation needs at its height, drafts included. */
+  diskBytes: number
   /** Version that is there and complete, from whatever source. */
   installed(enginesFolder: string): Promise<string | undefined>
   /** Whether that version will do. */

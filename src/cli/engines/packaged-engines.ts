@@ -11,7 +11,10 @@ export interface PackagedEngine {
   binaries: Partial<Record<Platform, Packages>>
   /** Packages that are no dependencies of the main one, or would be left out with the optional ones. */
   others?: Packages
+  /** For people: `about 90 MB`. */
   size: string
+  /** Bytes of disk that an installation needs at its height (measured), without the package manager's own cache. */
+  diskBytes: number
   wheel?: EngineWheel
   needless?: (platform: Platform) => string[]
 }
@@ -24,6 +27,7 @@ export interface EngineWheel {
   folder: string
 }
 
+const MB = 1_000_000
 const LLAMA = '3.21.1'
 const SHARP = '0.35.5'
 const VIPS = '1.3.4'
@@ -52,12 +56,14 @@ export const PACKAGED_ENGINES: Readonly<Record<string, PackagedEngine>> = {
       'win32-x64': { '@node-llama-cpp/win-x64': LLAMA },
     },
     size: 'about 90 MB',
+    diskBytes: 90 * MB,
   },
   transformers: {
     main: { package: '@huggingface/transformers', version: '4.3.2' },
     binaries: Object.fromEntries(ONNX_PLATFORMS.map((platform) => [platform, sharp(platform)])),
     others: { sharp: SHARP, ...SOUND },
     size: 'about 500 MB, of which 100 MB stay',
+    diskBytes: 500 * MB,
     needless: otherRuntimes,
   },
   speech: {
@@ -71,6 +77,7 @@ export const PACKAGED_ENGINES: Readonly<Record<string, PackagedEngine>> = {
     },
     others: { 'wasm-media-encoders': '0.7.0', '@alexanderolsen/libsamplerate-js': '2.1.2' },
     size: 'about 60 MB; of it espeak-ng, which pronounces, is GPL-3.0, and LAME, which writes MP3, LGPL',
+    diskBytes: 65 * MB,
     // Pronunciation of about 120 languages. GPL: fetched by whoever wants it, never part of this package.
     wheel: { requirement: 'espeakng-loader==0.2.4', folder: 'espeakng_loader/espeak-ng-data' },
   },

@@ -1,7 +1,11 @@
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
 import { CATALOG } from '../../models/catalog.ts'
+import { freeSpace } from '../../models/downloads/disk-space.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { CommandContext } from '../command-context.ts'
 import { WaitingNote } from '../render/waiting.ts'
@@ -21,7 +25,7 @@ export interface InstallWishes {
 
 /**
  * Makes sure an engine is there: installs it on first use, never in silence. @returns whether anything was installed
- * @throws ModelyardError `engine_missing` when it is not and must not be installed
+ * @throws ModelyardError `engine_missing` when it is not and must not be installed, `disk_full` when its disk has too little room
  */
 export async function requireEngine(
   context: CommandContext,
@@ -32,6 +36,7 @@ export async function requireEngine(
   const present = await engine.installed(enginesFolder)
   if (present !== undefined && engine.suits(present) && wishes.fromSource !== true) return false
   if (wishes.install === false) throw missing(engine, present)
+  await requireRoom(enginesFolder, engine)
   await installLoudly(context, enginesFolder, engine, wishes)
   return true
 }
@@ -54,6 +59,27 @@ function engineNameOf(id: string, spec: ModelSpec | undefined): string {
   const entry = spec?.source ?? id
   const known = Object.hasOwn(CATALOG, entry) ? CATALOG[entry]?.spec.engine : undefined
   return spec?.engine ?? known ?? DEFAULT_ENGINE
+}
+
+/** A package manager that fills the disk fails after minutes, with words about something else. */
+async function requireRoom(
+  enginesFolder: string,
+  { name, version, diskBytes }: InstallableEngine,
+): Promise<void> {
+  const free = await freeSpace(await nearestFolder(enginesFolder))
+  if (free === undefined || free >= diskBytes) return
+  throw new ModelyardError(
+    'disk_full',
+    `There is too little space for the engine ${name} ${version} in ${enginesFolder}: ${formatBytes(diskBytes)} are needed, ${formatBytes(free)} are free. Free some space, or set MODELYARD_HOME to another disk, then try again: modelyard engines install ${name}`,
+    { details: { path: enginesFolder, need: diskBytes, free } },
+  )
+}
+
+/** The folder itself, or the one in which it will be made. */
+async function nearestFolder(folder: string): Promise<string> {
+  const isThere = (await stat(folder).catch(() => undefined)) !== undefined
+  const above = dirname(folder)
+  return isThere || above === folder ? folder : await nearestFolder(above)
 }
 
 async function installLoudly(

@@ -9,7 +9,7 @@ export async function requireDiskSpace(folder: string, need: number): Promise<vo
 }
 
 /** Bytes that we may still write; undefined where the system does not tell. */
-async function freeSpace(folder: string): Promise<number | undefined> {
+export async function freeSpace(folder: string): Promise<number | undefined> {
   try {
     const { bavail, bsize } = await statfs(folder)
     return bavail * bsize
