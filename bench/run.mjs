@@ -22,7 +22,7 @@ const BENCHES = {
   simulate: benchSimulate,
 }
 
-installDependencies()
+await installDependencies()
 build()
 /** The last takes five minutes. */
 const ALL = { ...BENCHES, contexts: benchContexts }

@@ -1,6 +1,6 @@
 // What a fresh clone lacks: dependencies and the build. Plain Node, nothing installed is needed to run it.
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 export const ROOT = resolve(import.meta.dirname, '..')
@@ -16,6 +16,32 @@ function newestIn(path) {
   const stat = statSync(path)
   if (!stat.isDirectory()) return stat.mtimeMs
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newestIn(join(path, name))))
+}
+
+/** Milliseconds between two words about a command that says nothing by itself. */
+const SAY_EVERY = 3000
+
+/**
+ * Runs a command that is silent for long, and says every few seconds what it is about. `progress` = a few words, asked each time.
+ * Its own output is shown on standard error.
+ */
+export function runWithNews(command, args, { doing, progress, ...options }) {
+  const begun = Date.now()
+  const seconds = () => `${Math.round((Date.now() - begun) / 1000)} s`
+  return new Promise((done, reject) => {
+    const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2], ...options })
+    const news = setInterval(
+      () => console.error(`modelyard: ${doing}: ${progress()}, ${seconds()}`),
+      SAY_EVERY,
+    )
+    const end = (problem) => {
+      clearInterval(news)
+      if (problem !== undefined) reject(new Error(`\`${command} ${args.join(' ')}\` failed: ${problem}`))
+      else done(seconds())
+    }
+    child.on('error', (error) => end(error.message))
+    child.on('exit', (status) => end(status === 0 ? undefined : `it ended with exit code ${status}`))
+  })
 }
 
 /**
@@ -44,10 +70,31 @@ function leaveMark(path) {
   writeFileSync(path, '')
 }
 
-export function installDependencies() {
+/** Packages that the lock file names for any platform: some of them are not for this one. */
+function packagesToInstall() {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  return Object.keys(packages).filter((path) => path !== '').length
+}
+
+/** npm unpacks each package into a folder of its own; scopes hold several. */
+function unpackedPackages() {
+  const modules = join(ROOT, 'node_modules')
+  const names = (folder) => (existsSync(folder) ? readdirSync(folder) : [])
+  return names(modules).flatMap((name) => (name.startsWith('@') ? names(join(modules, name)) : [name])).length
+}
+
+export async function installDependencies() {
   if (isFresh(INSTALLED_MARK, ['package-lock.json'])) return
-  console.error('modelyard: installing dependencies …')
-  run('npm', ['ci', '--no-audit', '--no-fund'], { shell: process.platform === 'win32' })
+  const most = packagesToInstall()
+  console.error(
+    `modelyard: installing dependencies with npm (up to ${most} packages, a minute or two the first time) …`,
+  )
+  const took = await runWithNews('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    doing: 'installing dependencies',
+    progress: () => `${unpackedPackages()} packages unpacked`,
+    shell: process.platform === 'win32',
+  })
+  console.error(`modelyard: dependencies are installed (${took}).`)
   leaveMark(INSTALLED_MARK)
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { build, installDependencies, ROOT } from './prepare-checkout.mjs'
 
 try {
-  installDependencies()
+  await installDependencies()
   build()
 } catch (error) {
   console.error(`modelyard: ${error instanceof Error ? error.message : String(error)}`)

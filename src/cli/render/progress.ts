@@ -58,6 +58,7 @@ class ProgressLines implements ProgressView {
   #writtenAt = Number.NEGATIVE_INFINITY
   #label = ''
   #line = ''
+  #isComplete = false
 
   constructor(err: Output, clock: Clock) {
     this.#err = err
@@ -66,6 +67,9 @@ class ProgressLines implements ProgressView {
 
   update(step: ProgressStep): void {
     const isNew = step.label !== this.#label
+    // What goes on after the last byte (a sum, a copy) changes nothing but the speed.
+    const isComplete = step.received === step.total
+    if (!isNew && isComplete && this.#isComplete) return
     if (!isNew && this.#clock.now() - this.#writtenAt < LINE_INTERVAL) return
     const percent =
       step.total === null ? '' : ` ${Math.floor((step.received / Math.max(step.total, 1)) * 100)}%`
@@ -74,6 +78,7 @@ class ProgressLines implements ProgressView {
     if (line === this.#line) return
     this.#label = step.label
     this.#line = line
+    this.#isComplete = isComplete
     this.#writtenAt = this.#clock.now()
     void this.#err.line(line)
   }

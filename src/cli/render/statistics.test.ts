@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { renderStatistics } from './statistics.ts'
+import { cutNote, renderStatistics } from './statistics.ts'
 
 const SUMMARY = {
   model: 'm',
@@ -21,6 +21,12 @@ describe('statistics', () => {
       'waited 1.5 s, of it 1.2 s for the model to load',
       'first text after 1.6 s, all after 3.6 s',
     ])
+  })
+
+  it('a cut is told with its tokens, unless it was asked for', () => {
+    expect(cutNote(SUMMARY, undefined)).toMatch(/^The answer was cut after 20 tokens/)
+    expect(cutNote(SUMMARY, 20)).toBeUndefined()
+    expect(cutNote({ ...SUMMARY, finishReason: 'stop' }, undefined)).toBeUndefined()
   })
 
   it('leave out what is not known', () => {

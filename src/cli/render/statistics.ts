@@ -21,6 +21,15 @@ export function renderStatistics(
     .join('\n')
 }
 
+/** What is said of an answer that nobody wanted to be cut: a small model may write on until its limit. Undefined for all others. */
+export function cutNote(
+  { finishReason, usage }: AnswerSummary,
+  maxTokens: number | undefined,
+): string | undefined {
+  if (finishReason !== 'length' || maxTokens !== undefined) return undefined
+  return `The answer was cut after ${usage.completionTokens} tokens, the limit of this model or its context. --max-tokens N sets another one.`
+}
+
 function took(milliseconds: number | undefined): string {
   return milliseconds === undefined ? '' : ` in ${formatDuration(milliseconds)}`
 }
