@@ -84,5 +84,5 @@ export function compatibilityPage(
       `## ${dialect}\n\n${routes.filter((route) => route.dialect === dialect).map(routeText).join('\n')}`,
   )
   const missing = refused.map(([path, why]) => [`\`${path}\``, why])
-  return `${[HEAD, ...sections].join('\n')}\n## Routes that are a 501\n\n${tableText(['route', 'why'], missing)}\n`
+  return `${[HEAD, ...sections].join('\n')}\n## Routes that are a 501, with all below them\n\n${tableText(['route', 'why'], missing)}\n`
 } // prettier-ignore

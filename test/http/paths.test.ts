@@ -116,13 +116,40 @@ describe('BR-12: paths', () => {
     ['GET', '/v1/chat/completions', 'POST, OPTIONS'],
     ['HEAD', '/v1/chat/completions', 'POST, OPTIONS'],
     ['DELETE', '/v1/models', 'GET, HEAD, OPTIONS'],
-    ['POST', '/v1/models/model-a', 'GET, HEAD, OPTIONS'],
+    ['POST', '/v1/models/model-a', 'GET, DELETE, HEAD, OPTIONS'],
     ['PUT', '/api/yard/state', 'GET, HEAD, OPTIONS'],
     ['PROPFIND', '/v1/models', 'GET, HEAD, OPTIONS'],
   ])('%s %s is a 405 that allows %s', async (method, path, allow) => {
     const { status, headers } = await get(path, method)
     expect([status, headers.get('allow')]).toEqual([405, allow])
   })
+
+  it.each([
+    ['POST', '/v1/responses/resp_1/cancel', 'no background responses'],
+    ['POST', '/v1/responses/input_tokens', 'count_tokens'],
+    ['GET', '/v1/files', 'keeps no files'],
+    ['DELETE', '/openai/v1/files/file-1', 'keeps no files'],
+    ['POST', '/v1/batches/batch_1/cancel', 'priority "background"'],
+    ['GET', '/v1/chat/completions/chatcmpl-1', 'keeps no chat completions'],
+    ['DELETE', '/v1/models/model-a', 'modelyard remove'],
+    ['GET', '/v1/fine_tuning/jobs', 'trains no models'],
+  ])(
+    '%s %s is documented and not here: a 501 with the reason, not a 405 or a 404',
+    async (method, path, why) => {
+      const { status, text } = await get(path, method)
+      expect([status, JSON.parse(text)]).toEqual([
+        501,
+        {
+          error: {
+            message: expect.stringContaining(why) as string,
+            type: 'server_error',
+            param: 'path',
+            code: 'unsupported',
+          },
+        },
+      ])
+    },
+  )
 
   it.each(['/v1/models', `/v1/models/${NAMED}`, '/healthz', '/v1/nope'])(
     'HEAD %s equals GET without a body',
