@@ -13,6 +13,7 @@ import type { ModelFacts } from './models/model-facts.ts'
 import type { ModelRecipe } from './models/model-recipe.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import type { InstanceStatus } from './pool/pool-status.ts'
+import { oversizedWarning } from './runs/fetch-limit.ts'
 import type { YardParts } from './yard-parts.ts'
 import { modelListing } from './yard-state.ts'
 
@@ -70,10 +71,17 @@ export class YardCollection implements ModelCollection {
   }
 
   async pull(name: string, { signal, onProgress }: PullOptions): Promise<ModelDescription> {
-    const { registry, artifacts } = this.#parts
+    const { registry, artifacts, pool, bus } = this.#parts
     const source = this.#sourceOf(name)
     if (source === undefined) return await this.describe(name)
-    const path = await artifacts.ensure(source, { signal, onProgress })
+    const path = await artifacts.ensure(source, {
+      signal,
+      onProgress,
+      admit: (bytes) => {
+        const message = oversizedWarning(name, bytes, pool.limits)
+        if (message !== undefined) bus.emit('warning-raised', { code: 'model_too_large', message })
+      },
+    })
     await registry.refresh()
     const found = registry.list().find((spec) => spec.source === path)
     return await this.describe(registry.has(name) ? name : (found?.id ?? name))

@@ -1,7 +1,10 @@
 import { formatBytes } from './base/bytes.ts'
 import type { Clock } from './base/clock.ts'
+import { ModelyardError } from './base/errors.ts'
 import type { ContextFolder, FoundContext, FolderContents } from './contexts/context-folder.ts'
+import type { ContextsRequest } from './dialects/yard-port.ts'
 import type { EventBus } from './events/event-bus.ts'
+import type { ContextListing } from './pool/context-listing.ts'
 import type { AdoptedContext, Pool } from './pool/pool.ts'
 
 /** Bytes below which it is worth saying how little room there is (BR-56). */
@@ -39,4 +42,32 @@ export async function adoptContexts(
 function adopted({ record, bytes }: FoundContext, clock: Clock): AdoptedContext {
   const { context: id, parkedAt, size: _size, ...rest } = record
   return { id, ...rest, bytes, age: Math.max(0, clock.wallTime() - parkedAt) }
+}
+
+/**
+ * Checks that what shall be removed is there: a wrong id must not look like one that has gone. Models are meant by any of their names,
+ * and by what they were called when their contexts were parked.
+ * @throws ModelyardError `not_found` naming the ids, nothing being removed; `model_not_found`
+ */
+export function contextsToRemove(
+  { ids, model }: ContextsRequest,
+  parked: readonly Pick<ContextListing, 'id' | 'model'>[],
+  idOfModel: (name: string) => string,
+): ContextsRequest {
+  const unknown = (ids ?? []).filter((id) => parked.every((context) => context.id !== id))
+  if (unknown.length > 0) throw unknownContexts(unknown)
+  return {
+    ...(ids !== undefined && { ids }),
+    ...(model !== undefined && {
+      model: parked.some((context) => context.model === model) ? model : idOfModel(model),
+    }),
+  }
+}
+
+function unknownContexts(ids: readonly string[]): ModelyardError {
+  const names = ids.map((id) => `"${id}"`).join(', ')
+  const which = ids.length === 1 ? `No context ${names} is parked` : `No contexts ${names} are parked`
+  return new ModelyardError('not_found', `${which}; nothing was removed. See: modelyard contexts list`, {
+    details: { ids: [...ids] },
+  })
 }

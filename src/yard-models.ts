@@ -1,5 +1,6 @@
 import { toModelyardError } from './base/errors.ts'
 import { configurationDifference, type ConfigurationDifference } from './config/configuration-change.ts'
+import { emptyBudgetWarning } from './config/empty-budget.ts'
 import { poolLimits } from './config/pool-limits.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import type { LoadPlan } from './engines/engine.ts'
@@ -104,6 +105,23 @@ export async function reconfigure(parts: YardParts, configuration: YardConfigura
   const changed = [...after].filter(([id, spec]) => before.has(id) && before.get(id) !== spec)
   await Promise.all(changed.map(([id]) => renew(parts, id)))
   announce(parts, difference)
+  warnOfMissingFiles(parts, [...difference.added, ...difference.changed])
+  warnOfEmptyBudgets(parts)
+}
+
+function warnOfMissingFiles({ registry, bus }: YardParts, ids: readonly string[]): void {
+  for (const id of ids) {
+    const { missing } = registry.placeOf(id)
+    if (missing === undefined) continue
+    const message = `"${id}": ${missing.reason} ${missing.remedy}`
+    bus.emit('warning-raised', { code: 'model_not_found', message })
+  }
+}
+
+/** M2: 0 is a value. */
+export function warnOfEmptyBudgets({ pool, bus }: Pick<YardParts, 'pool' | 'bus'>): void {
+  const message = emptyBudgetWarning(pool.limits)
+  if (message !== undefined) bus.emit('warning-raised', { code: 'budget_empty', message })
 }
 
 /** A changed model that is in memory is described anew at once, so that its old copies go; others wait for their next request. */

@@ -20,7 +20,7 @@ import { HostMemoryProbe } from './host/memory-probe.ts'
 import type { MemoryDomain } from './host/memory.ts'
 import { endLeftovers } from './host/worker-records.ts'
 import { IsolatedEngines } from './isolated-engines.ts'
-import { ArtifactStore } from './models/artifact-store.ts'
+import { ArtifactStore, type EnsureOptions } from './models/artifact-store.ts'
 import { ModelInspector } from './models/inspect-model.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import { RecipeBook } from './models/recipe-book.ts'
@@ -30,6 +30,7 @@ import type { PoolStatus } from './pool/pool-status.ts'
 import { Pool } from './pool/pool.ts'
 import { TraceRecorder } from './pool/trace-recorder.ts'
 import { CrashRecord } from './runs/crash-record.ts'
+import { refuseOversized } from './runs/fetch-limit.ts'
 import { LiveRuns } from './runs/live-runs.ts'
 import { ModelPreparer } from './runs/model-preparer.ts'
 import type { RunSurroundings } from './runs/run-task.ts'
@@ -191,7 +192,11 @@ async function wire(
   const inspector = new ModelInspector()
   const preparer = new ModelPreparer({
     resolve: (name) => registry.resolve(name),
-    artifact: (spec, signal) => fetchArtifact(artifacts, bus, spec, signal),
+    artifact: (spec, signal) =>
+      fetchArtifact(artifacts, bus, spec, {
+        signal,
+        admit: (bytes) => refuseOversized(spec.id, bytes, pool.limits),
+      }),
     inspect: (path) => inspector.inspect(path),
     engines: engines.byName,
     host: () => ({ ...host(), ...budgetsOf(pool.status().memory) }),
@@ -264,15 +269,16 @@ function budgetsOf(memory: PoolStatus['memory']): Required<Pick<HostFacts, 'budg
   return { budget, free }
 }
 
-async function fetchArtifact(
+/** A model's file, fetched with its progress told. @returns its path; undefined for a model without files */
+export async function fetchArtifact(
   artifacts: ArtifactStore,
   bus: EventBus,
   { source }: ModelSpec,
-  signal: AbortSignal,
+  options: Pick<EnsureOptions, 'signal' | 'admit'>,
 ): Promise<string | undefined> {
   if (source === undefined) return undefined
   return await artifacts.ensure(source, {
-    signal,
+    ...options,
     onProgress: ({ file, received, total, bytesPerSecond }) =>
       bus.emit('download-progressed', { source, file, received, total: total ?? null, bytesPerSecond }),
   })

@@ -1,5 +1,6 @@
 import { ModelyardError } from './base/errors.ts'
 import { pathText, type DataPath } from './base/shape.ts'
+import { emptyBudgetWarning } from './config/empty-budget.ts'
 import { findSetting, layeredConfiguration, layersOf, type Settings } from './config/layered-configuration.ts'
 import { checkSettingKey, SETTING_KEYS, settingPath, SETTINGS } from './config/setting-keys.ts'
 import type { SettingStatus } from './server/control-port.ts'
@@ -79,6 +80,7 @@ export class YardSettings {
       configuration.layers === undefined
         ? { origin: 'file' as const, value: undefined }
         : findSetting(configuration.layers, stored, key)
+    const warning = key === 'memory.budget' ? emptyBudgetWarning(this.#parts.pool.limits) : undefined
     const hidden = Object.hasOwn(stored, key) && origin !== 'settings' ? { hidden: stored[key] } : {}
     return {
       key,
@@ -86,6 +88,7 @@ export class YardSettings {
       origin,
       effective: this.#effective(key) ?? null,
       ...hidden,
+      ...(warning !== undefined && { warning }),
       description,
     }
   }

@@ -55,17 +55,19 @@ export function modelListing(
 ): ModelListing {
   const known = sources.preparer.peek(spec.id)
   const problem = sources.registry.problemOf(spec.id)
+  const { missing, sameFileAs } = sources.registry.placeOf(spec.id)
   return {
     id: spec.id,
     aliases: spec.aliases,
     name: spec.name ?? spec.id,
     favourite: spec.favourite ?? false,
     created: Math.floor(sources.startedAt / 1000),
-    state: pool.models[spec.id]?.state ?? 'unloaded',
+    state: missing === undefined ? (pool.models[spec.id]?.state ?? 'unloaded') : 'missing',
     contextLength: known?.plan.contextSize ?? spec.context ?? null,
     capabilities: known?.capabilities ?? null,
     purpose: known?.plan.facts.purpose ?? 'generation',
     ...(problem !== undefined && { problem }),
+    ...(sameFileAs !== undefined && { sameFileAs }),
   }
 }
 

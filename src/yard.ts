@@ -49,11 +49,12 @@ import type { ListenAddress } from './server/listener.ts'
 import type { AccessRecord, Health } from './server/server-options.ts'
 import { sharedBeginning } from './tasks/fingerprint.ts'
 import type { Task } from './tasks/task.ts'
-import { openParts, type YardParts } from './yard-parts.ts'
+import { fetchArtifact, openParts, type YardParts } from './yard-parts.ts'
 import { YardCollection } from './yard-collection.ts'
+import { contextsToRemove } from './yard-contexts.ts'
 import { YardPool } from './yard-pool.ts'
 import { evaluateBeginnings } from './yard-beginnings.ts'
-import { prepareConfigured, reconfigure } from './yard-models.ts'
+import { prepareConfigured, reconfigure, warnOfEmptyBudgets } from './yard-models.ts'
 import type { YardOptions } from './yard-options.ts'
 import { withStoredSettings } from './stored-settings.ts'
 import { YardControl } from './yard-control.ts'
@@ -84,7 +85,9 @@ export interface Listening {
  * @throws ModelyardError `config_invalid` naming the option, `home_in_use` naming the owner, a model's error when it is `prepare: "blocking"`
  */
 export async function createYard(options: YardOptions = {}): Promise<Yard> {
-  const yard = new Yard(await openParts(options))
+  const parts = await openParts(options)
+  const yard = new Yard(parts)
+  warnOfEmptyBudgets(parts)
   try {
     await yard.prepareModels()
   } catch (error) {
@@ -242,8 +245,12 @@ export class Yard implements YardPort, AsyncDisposable {
     model: string,
     options: { keepAlive?: number; signal?: AbortSignal; force?: boolean } = {},
   ): Promise<void> {
-    const { id } = await this.#parts.preparer.prepare(model, options.signal ?? new AbortController().signal)
-    await this.#parts.pool.load(id, options)
+    const { registry, artifacts, bus, preparer, pool } = this.#parts
+    const { signal = new AbortController().signal } = options
+    // Whoever may go beyond the budget may fetch what does not fit into it.
+    if (options.force === true) await fetchArtifact(artifacts, bus, registry.resolve(model), { signal })
+    const { id } = await preparer.prepare(model, signal)
+    await pool.load(id, options)
   }
 
   /** A model, or one instance of it (`smollm2#1`). `force` cuts its running answers at once instead of letting them end. */
@@ -265,9 +272,14 @@ export class Yard implements YardPort, AsyncDisposable {
     return this.#parts.pool.contexts()
   }
 
-  /** Deletes parked contexts: those named, or all of a model, or all. @returns how many went */
+  /**
+   * Deletes parked contexts: those named, or all of a model, or all. @returns how many went
+   * @throws ModelyardError `not_found` when one of those named is not there, `model_not_found`; then nothing goes
+   */
   removeContexts(request: ContextsRequest): number {
-    return this.#parts.pool.removeContexts(request)
+    const { pool, registry } = this.#parts
+    const idOfModel = (name: string): string => registry.resolve(name).id
+    return pool.removeContexts(contextsToRemove(request, pool.contexts(), idOfModel))
   }
 
   /** What `/api/yard/state` prints. Never users' text. */

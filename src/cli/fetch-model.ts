@@ -7,11 +7,17 @@ export async function fetchModel(
   { err, clock, signal }: CommandContext,
   store: ArtifactStore,
   source: string,
+  /** What is said of a model that is too large; it is fetched all the same. */
+  warningFor: (bytes: number) => Promise<string | undefined>,
 ): Promise<string> {
   let view: Promise<ProgressView> | undefined
   try {
     return await store.ensure(source, {
       signal,
+      admit: async (bytes) => {
+        const warning = await warningFor(bytes)
+        if (warning !== undefined) await err.line(`warning: ${warning}`)
+      },
       onProgress: (progress) => {
         view ??= createProgressView(err, clock)
         const label =

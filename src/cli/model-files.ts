@@ -1,6 +1,7 @@
 import { SystemClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { defaultSpec } from '../config/default-spec.ts'
+import type { YardConfiguration } from '../config/yard-configuration.ts'
 import { ArtifactStore } from '../models/artifact-store.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import { ModelRegistry } from '../models/registry.ts'
@@ -12,6 +13,7 @@ export interface ModelFiles {
   spec: ModelSpec
   /** The model's source. */
   source: string
+  configuration: YardConfiguration
   artifacts: ArtifactStore
   registry: ModelRegistry
 }
@@ -36,5 +38,5 @@ export async function modelFiles(
   if (spec.source === undefined) {
     throw new ModelyardError('unsupported', `"${spec.id}" has no files: its engine needs none.`)
   }
-  return { spec, source: spec.source, artifacts, registry }
+  return { spec, source: spec.source, configuration, artifacts, registry }
 }

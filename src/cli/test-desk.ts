@@ -10,6 +10,7 @@ import type { LoadForecast } from '../pool/forecast.ts'
 import type { Explanation, SettingStatus } from '../server/control-port.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Part } from '../tasks/part.ts'
+import { contextsToRemove } from '../yard-contexts.ts'
 import { yardDirectories } from '../config/directories.ts'
 import type { CommandContext } from './command-context.ts'
 import { Output } from './output.ts'
@@ -135,12 +136,13 @@ export class FakeYard implements YardClient {
     return Promise.resolve(this.parked)
   }
 
-  removeContexts({ ids, model }: ContextsRequest): Promise<number> {
+  async removeContexts(request: ContextsRequest): Promise<number> {
+    const { ids, model } = contextsToRemove(request, this.parked, (name) => name)
     const before = this.parked.length
     this.parked = this.parked.filter((context) =>
       ids === undefined ? model !== undefined && context.model !== model : !ids.includes(context.id),
     )
-    return Promise.resolve(before - this.parked.length)
+    return before - this.parked.length
   }
 
   forecast: Partial<LoadForecast> = {}

@@ -87,7 +87,7 @@ export interface YardClient extends AsyncDisposable {
   /** Evaluates a beginning ahead and keeps it. */
   warm(request: WarmRequest): Promise<WarmResult>
   contexts(): Promise<ContextListing[]>
-  /** @returns how many went */
+  /** @returns how many went. @throws ModelyardError `not_found` when one of those named is not there, `model_not_found` */
   removeContexts(request: ContextsRequest): Promise<number>
   settings(): Promise<SettingStatus[]>
   /** All or none; null takes a change back. @returns all settings as they are then */

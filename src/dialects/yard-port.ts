@@ -19,12 +19,15 @@ export interface ModelListing {
   favourite: boolean
   /** Seconds since 1970 of the model's files (or of the yard's start). */
   created: number
+  /** That of its copies; `missing` when its file is not there: then it is in no list that programs choose from. */
   state: string
   contextLength: number | null
   capabilities: EngineCapabilities | null
   purpose: ModelPurpose
-  /** Why it may not be usable, as far as that is known without asking for it: its endpoint does not list it any more, its file is unreadable. */
+  /** Why it may not be usable, as far as that is known without asking for it: its endpoint does not list it any more, its file is not there. */
   problem?: string
+  /** Id of a model before it that has the very same files. */
+  sameFileAs?: string
 }
 
 /** A model with all that is known of it. */
@@ -138,7 +141,7 @@ export interface YardPort {
   unloadModel(model: string, options?: { force?: boolean }): Promise<void>
   /** Contexts on disk; absent in ports that park none. */
   listContexts?(): ContextListing[]
-  /** @returns how many went */
+  /** @returns how many went. @throws ModelyardError `not_found`, `model_not_found`; then nothing goes */
   removeContexts?(request: ContextsRequest): number
   /** Evaluates a beginning ahead and keeps it; absent in ports that cannot. */
   warm?(request: WarmRequest): Promise<WarmResult>

@@ -91,7 +91,9 @@ export class ArtifactFetcher {
   async #fetchPlace(name: string, place: CatalogSource, context: TransferContext): Promise<string> {
     const { source: text, folder: content, ...promised } = place
     const source = parseSource(text)
-    const own = { ...context, source: formatSource(source) }
+    const { admit, ...rest } = { ...context, source: formatSource(source) }
+    // What is made of a folder's files can be much smaller than they are.
+    const own = content === undefined ? { ...rest, ...defined({ admit }) } : rest
     if (content === undefined) return await this.fetch(source, own, promised)
     const fetchHubFile = async (file: string): Promise<string> =>
       source.kind === 'hub' ? await this.fetch(hubFileSource(source, file), own) : ''

@@ -14,6 +14,7 @@ import { filesOfFolder, filesOfModel, folderListPath } from './downloads/model-f
 import { HttpClient } from './downloads/http-client.ts'
 import type { DownloadProgress } from './downloads/progress-meter.ts'
 import { DEFAULT_ENDPOINT, type TransferOptions } from './downloads/transfer.ts'
+import { unreadableFile } from './gguf/read-gguf-header.ts'
 import { formatSource } from './format-source.ts'
 import { type ModelSource, parseSource } from './source.ts'
 
@@ -31,6 +32,8 @@ export interface ArtifactStoreOptions {
 export interface EnsureOptions {
   signal?: AbortSignal
   onProgress?: (progress: DownloadProgress) => void
+  /** Told the bytes of what must be fetched before the first one is kept; what it throws ends the fetch. Those who give one share a fetch. */
+  admit?: (bytes: number) => void | Promise<void>
   /** Compute the sum of files that are there, and fetch anew what is corrupt (F28). */
   verify?: boolean
   /** Ask the hub whether it has a newer file, instead of taking what is there. */
@@ -41,6 +44,7 @@ interface RemoteOptions {
   signal: AbortSignal
   verify: boolean
   refresh: boolean
+  admit: EnsureOptions['admit']
 }
 
 /** Files of models: found where they lie, or fetched once for all who ask. */
@@ -66,17 +70,18 @@ export class ArtifactStore {
   /**
    * The path of a source's file, fetched first when it is remote and not there. Callers who ask for the same join one fetch; it is
    * given up when the last of them has left.
-   * @throws ModelyardError `config_invalid`, `model_not_found`, `download_failed`, `checksum_mismatch`, `disk_full`, `aborted`
+   * @throws ModelyardError `config_invalid`, `model_not_found`, `download_failed`, `checksum_mismatch`, `disk_full`, `aborted`; what
+   *   `admit` throws
    */
   async ensure(text: string, options: EnsureOptions = {}): Promise<string> {
-    const { signal, onProgress, verify = false, refresh = false } = options
+    const { signal, onProgress, verify = false, refresh = false, admit } = options
     const source = parseSource(text, this.#directory)
     if (source.kind === 'file') return findLocalModel(source.path)
-    const key = `${formatSource(source)} ${verify} ${refresh}`
+    const key = `${formatSource(source)} ${verify} ${refresh} ${admit !== undefined}`
     const stopListening = this.#listen(key, onProgress)
     try {
       return await this.#work.join(key, signal, async (workSignal) =>
-        this.#ensureRemote(source, key, { signal: workSignal, verify, refresh }),
+        this.#ensureRemote(source, key, { signal: workSignal, verify, refresh, admit }),
       )
     } finally {
       stopListening()
@@ -88,6 +93,17 @@ export class ArtifactStore {
     const source = parseSource(text, this.#directory)
     if (source.kind === 'file') return findLocalModel(source.path).catch(() => undefined)
     return this.#locator.locate(source, { signal: new AbortController().signal, check: 'never' })
+  }
+
+  /** @throws ModelyardError `model_not_found`, `config_invalid` for a source on this machine that cannot be opened; others are fetched when they are asked for */
+  async requireLocal(text: string): Promise<void> {
+    const source = parseSource(text, this.#directory)
+    if (source.kind !== 'file') return
+    const path = await findLocalModel(source.path)
+    // Of a split model the first file is opened, whichever was named.
+    await stat(path).catch((cause: unknown) => {
+      throw unreadableFile(path, cause)
+    })
   }
 
   /** Whether a file lies in the models folder with a record of having been fetched: only such files are ever deleted. */
@@ -125,7 +141,7 @@ export class ArtifactStore {
   }
 
   async #ensureRemote(source: ModelSource, key: string, options: RemoteOptions): Promise<string> {
-    const { signal, verify, refresh } = options
+    const { signal, verify, refresh, admit } = options
     const report = (progress: DownloadProgress): void => {
       for (const listener of this.#listeners.get(key) ?? []) listener(progress)
     }
@@ -146,6 +162,7 @@ export class ArtifactStore {
         signal,
         source: formatSource(source),
         verify,
+        ...defined({ admit }),
       }
       return await fetcher.fetch(source, context)
     } catch (error) {

@@ -171,8 +171,37 @@ describe('ModelRegistry', () => {
     await symlink(join(folder, 'none'), join(folder, 'models/x.gguf'))
     const models = registry()
     await models.refresh()
-    expect(models.problemOf('m')).toContain('m-00002-of-00002.gguf is missing')
+    expect(models.placeOf('m').missing?.reason).toContain('m-00002-of-00002.gguf is missing')
     expect(models.folderProblems()).toHaveLength(1)
+  })
+
+  it('tells of a configured model whose file is not there, and of two names of one file', async () => {
+    const path = await put('own.gguf')
+    await symlink(path, join(folder, 'link.gguf'))
+    const gone = join(folder, 'gone.gguf')
+    const models = registry([
+      spec('mine', { source: path }),
+      spec('again', { source: join(folder, 'link.gguf') }),
+      spec('lost', { source: gone }),
+      spec('later', { source: 'hf:org/repo' }),
+      spec('scripted'),
+    ])
+    await models.refresh()
+    expect(['mine', 'again', 'lost', 'later', 'scripted'].map((id) => models.placeOf(id))).toEqual([
+      {},
+      { sameFileAs: 'mine' },
+      {
+        missing: {
+          reason: `There is no file ${gone}.`,
+          remedy: 'Put the model there, or correct its place in the configuration.',
+        },
+      },
+      {},
+      {},
+    ])
+    await writeFile(gone, 'weights')
+    await models.refresh()
+    expect(models.placeOf('lost')).toEqual({})
   })
 
   it('gives the path of local files and none for engines without weights', async () => {

@@ -3,7 +3,8 @@ import { ModelyardError } from '../base/errors.ts'
 import { nearestNames } from '../base/nearest.ts'
 import type { ArtifactStore, EnsureOptions } from './artifact-store.ts'
 import { idsOfFoundModels } from './discovery/model-id.ts'
-import { type FoundModel, scanModelsFolder } from './discovery/scan-models-folder.ts'
+import { scanModelsFolder } from './discovery/scan-models-folder.ts'
+import { findModelPlaces, type ModelPlace } from './model-places.ts'
 import { isCalled, type ModelSpec } from './model-spec.ts'
 import type { ServedModels } from './served-models.ts'
 
@@ -52,7 +53,7 @@ export class ModelRegistry {
   readonly #served: NonNullable<ModelRegistryOptions['served']>
   #configured = new Map<string, ModelSpec>()
   #found = new Map<string, ModelSpec>()
-  #problems = new Map<string, string>()
+  #places = new Map<string, ModelPlace>()
   #folderProblems: readonly string[] = []
 
   constructor({
@@ -84,18 +85,35 @@ export class ModelRegistry {
 
   /** Looks again which files are there: at start, and after a model was fetched, removed or put into the folder. */
   async refresh(): Promise<void> {
-    const { models, problems } = await scanModelsFolder(this.#artifacts.folder)
+    const { models, problems: folderProblems } = await scanModelsFolder(this.#artifacts.folder)
     const catalog = await this.#placesOfCatalog()
     const taken = new Set([...catalog.values(), ...(await this.#placesOfConfigured())])
     const others = models.filter(({ path }) => !taken.has(path))
-    const before = this.#found
-    const specs = [...catalog.keys()].map((name) => this.#withCatalog(this.#defaultSpec(name, name)))
-    this.#problems = new Map()
-    for (const [model, id] of idsOfFoundModels(others)) specs.push(this.#specOf(model, id))
+    const lying = [...idsOfFoundModels(others)]
+    const specs = [
+      ...[...catalog.keys()].map((name) => this.#withCatalog(this.#defaultSpec(name, name))),
+      ...lying.map(([{ path }, id]) => this.#defaultSpec(id, path)),
+    ]
+    const broken = lying.flatMap(([{ problem }, id]) => (problem === undefined ? [] : [{ id, problem }]))
+    const places = await this.#lookUp(specs, broken)
     // Specs that did not change keep their identity: that is how others see that nothing is to be done.
-    const entries = specs.map((spec): [string, ModelSpec] => [spec.id, kept(spec, before)])
+    const entries = specs.map((spec): [string, ModelSpec] => [spec.id, kept(spec, this.#found)])
     this.#found = new Map(entries.filter(([id]) => !this.#configured.has(id)))
-    this.#folderProblems = problems
+    this.#places = places
+    this.#folderProblems = folderProblems
+  }
+
+  async #lookUp(
+    found: readonly ModelSpec[],
+    broken: readonly { id: string; problem: string }[],
+  ): Promise<Map<string, ModelPlace>> {
+    const others = found.filter(({ id }) => !this.#configured.has(id))
+    const places = await findModelPlaces([...this.#configured.values(), ...others], this.#artifacts)
+    for (const { id, problem: reason } of broken) {
+      const remedy = `Fetch it again, or delete it: modelyard rm ${id}.`
+      places.set(id, { ...places.get(id), missing: { reason, remedy } })
+    }
+    return places
   }
 
   /**
@@ -145,10 +163,16 @@ export class ModelRegistry {
     return listed.sort((a, b) => Number(b.favourite ?? false) - Number(a.favourite ?? false))
   }
 
-  /** Why a model that nobody configured cannot be used, as far as that shows without asking for it; undefined = nothing is known. */
+  /** Why a model may not be usable, and what to do, as far as that shows without asking for it or reading its file; undefined = nothing is known. */
   problemOf(id: string): string | undefined {
-    if (this.#configured.has(id)) return undefined
-    return this.#served.problemOf(id) ?? this.#problems.get(id)
+    const { missing } = this.placeOf(id)
+    if (missing !== undefined) return `${missing.reason} ${missing.remedy}`
+    return this.#configured.has(id) ? undefined : this.#served.problemOf(id)
+  }
+
+  /** What the last look showed of a model's files: that they are missing, or those of another model, too. Nothing is read of them. */
+  placeOf(id: string): ModelPlace {
+    return this.#places.get(id) ?? {}
   }
 
   /** What is wrong in the models folder beside its models: links that lead nowhere, folders that cannot be read. */
@@ -228,11 +252,6 @@ export class ModelRegistry {
     const sources = [...this.#configured.values()].flatMap(({ source }) => source ?? [])
     const places = await Promise.all(sources.map(async (source) => this.#place(source)))
     return places.filter((place) => place !== undefined)
-  }
-
-  #specOf(model: FoundModel, id: string): ModelSpec {
-    if (model.problem !== undefined) this.#problems.set(id, model.problem)
-    return this.#defaultSpec(id, model.path)
   }
 
   #unknown(name: string): ModelyardError {

@@ -126,7 +126,7 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
     summary: 'Deletes parked contexts: those that are named, those of a model, or all.',
     body: schemas.CONTEXTS_TO_REMOVE,
     answer: schemas.REMOVED,
-    errors: BAD,
+    errors: { ...BAD, 404: 'one of the ids, or the model, is not there; nothing was removed' },
   },
   'POST /api/yard/warm': {
     summary: 'Evaluates the beginning of conversations (messages, tools) or of prompts ahead, and keeps it.',

@@ -14,6 +14,8 @@ export interface SettingStatus {
   effective: unknown
   /** A stored value that something with more weight hides. */
   hidden?: unknown
+  /** What an allowed value brings about that nobody may have meant. */
+  warning?: string
   description: string
 }
 

@@ -68,7 +68,7 @@ const SETTING: JsonSchema = record(
     effective: {},
     description: TEXT,
   },
-  { hidden: {} },
+  { hidden: {}, warning: TEXT },
 )
 
 export const SETTINGS: JsonSchema = record({ settings: list(SETTING) })
@@ -187,7 +187,14 @@ const MODEL: JsonSchema = record(
     purpose: TEXT,
     record: MODEL_RECORD,
   },
-  { pinned: PINNED, loads: WHOLE, evictions: WHOLE, lastError: { type: 'object' }, problem: TEXT },
+  {
+    pinned: PINNED,
+    loads: WHOLE,
+    evictions: WHOLE,
+    lastError: { type: 'object' },
+    problem: TEXT,
+    sameFileAs: TEXT,
+  },
 )
 
 const LIST: JsonSchema = record({
@@ -222,7 +229,7 @@ export const DESCRIPTION: JsonSchema = record(
     facts: { type: ['object', 'null'] },
     defaults: { type: 'object' },
   },
-  { system: TEXT, recipe: { type: 'object' }, endpoint: ENDPOINT, problem: TEXT },
+  { system: TEXT, recipe: { type: 'object' }, endpoint: ENDPOINT, problem: TEXT, sameFileAs: TEXT },
 )
 
 const DOMAIN: JsonSchema = record(

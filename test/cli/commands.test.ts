@@ -54,6 +54,14 @@ describe('commands without a server', () => {
     expect({ code, out }).toEqual({ code: 0, out: 'Hello there\n' })
   })
 
+  it.each([false, true])(
+    'chat on a pipe ends with /exit by itself, also where the input stays open (%s)',
+    async (openInput) => {
+      const { code, out } = await home.run(['chat', 'fake'], { input: 'hi\n/model\n/exit\n', openInput })
+      expect({ code, out }).toEqual({ code: 0, out: 'Hello there\nfake answers.\n' })
+    },
+  )
+
   it('run --json prints one document with text, tool calls, counts and times', async () => {
     const { code, out } = await home.run(['run', 'fake', '--json', "what's the weather"])
     expect(code).toBe(0)
@@ -197,6 +205,7 @@ describe('exit codes and errors in words and as JSON', () => {
       'home',
       'database',
       'models',
+      'sources',
       'logs',
       'configuration',
       'server',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { examineHome, examineMemory, examinePort } from '../../src/cli/doctor/machine-checks.ts'
 import { examinePackageManagers } from '../../src/cli/doctor/package-manager-checks.ts'
-import { examineEngine, examineNode } from '../../src/cli/doctor/software-checks.ts'
+import { examineEngine, examineLlamaServer, examineNode } from '../../src/cli/doctor/software-checks.ts'
 import { yardDirectories, type YardDirectories } from '../../src/config/directories.ts'
 
 describe('what the doctor looks at', () => {
@@ -77,6 +77,20 @@ describe('what the doctor looks at', () => {
       status: 'warning',
       remedy: expect.stringContaining('modelyard engines install node-llama-cpp') as string,
     })
+  })
+
+  it('a llama-server that is missing is a warning only where a configured model runs on it', async () => {
+    const before = process.env.PATH
+    process.env.PATH = folder
+    try {
+      expect(await examineLlamaServer(directories(), true)).toMatchObject({ status: 'warning' })
+      expect(await examineLlamaServer(directories(), false)).toMatchObject({
+        status: 'information',
+        found: 'There is no llama-server here. No configured model needs it.',
+      })
+    } finally {
+      process.env.PATH = before
+    }
   })
 
   it.skipIf(process.platform === 'win32')('package managers are asked for their version', async () => {

@@ -11,7 +11,7 @@ import { examineHome, examineMemory, examinePort } from '../../src/cli/doctor/ma
 import { examinePackageManagers } from '../../src/cli/doctor/package-manager-checks.ts'
 import { examineBudget, examinePressure } from '../../src/cli/doctor/pressure-checks.ts'
 import { examineEngine, examineNode } from '../../src/cli/doctor/software-checks.ts'
-import { examineDatabase, examineModels } from '../../src/cli/doctor/store-checks.ts'
+import { examineDatabase, examineModels, examineSources } from '../../src/cli/doctor/store-checks.ts'
 import { yardDirectories, type YardDirectories } from '../../src/config/directories.ts'
 import { parseConfiguration } from '../../src/config/parse-configuration.ts'
 import type { ModelSpec } from '../../src/models/model-spec.ts'
@@ -115,6 +115,7 @@ describe('a broken environment and its remedy: memory', () => {
     { directories: yardDirectories({}, '/'), directory: '/', engines: {}, what: 'test' },
   )
   const memory = (bytes: number): Parameters<typeof examineBudget>[0] => ({
+    ...parsed,
     memory: { ...parsed.memory, budget: { ram: { bytes } } },
   })
 
@@ -130,8 +131,18 @@ describe('a broken environment and its remedy: memory', () => {
     expect(examineBudget(memory(2 * GIB), reading).status).toBe('ok')
   })
 
+  it('the budget is told in bytes, and one of 0 as what it means', () => {
+    const reading = { ram: { total: 8 * GIB, available: 2 * GIB, source: 'MemAvailable' } }
+    expect(examineBudget(parsed, reading)).toMatchObject({
+      status: 'ok',
+      found: 'ram: 6 GiB, forced loads up to 7.2 GiB',
+    })
+    const remedy = 'Raise memory.budget of ram: with 0 bytes no model is loaded there.'
+    expect(examineBudget(memory(0), reading)).toMatchObject(broken('warning', /^ram: 0 B/, remedy))
+  })
+
   it('a budget is for a device that is not there', () => {
-    const budget = { memory: { ...parsed.memory, budget: { 'gpu:1': { bytes: GIB } } } }
+    const budget = { ...parsed, memory: { ...parsed.memory, budget: { 'gpu:1': { bytes: GIB } } } }
     expect(examineBudget(budget, {})).toMatchObject(
       broken(
         'warning',
@@ -257,6 +268,21 @@ describe('a broken environment and its remedy: disk', () => {
     expect(check).toMatchObject(
       broken('warning', /^sound\.gguf: /, 'Fetch it again, or delete it: modelyard rm sound.gguf'),
     )
+  })
+
+  it('a configured model’s file is not there', async () => {
+    const place = { directories: directories(), directory: folder, engines: {}, what: 'test' }
+    const gone = parseConfiguration({ models: { lost: { file: './gone.gguf' } } }, place)
+    const remedy = 'Put the model there, or correct its place in the configuration.'
+    expect(await examineSources(gone)).toMatchObject(
+      broken('warning', /^lost: There is no file .*gone\.gguf\.$/, remedy),
+    )
+    const { path } = makeTinyModel(join(folder, 'here.gguf'))
+    const twice = parseConfiguration({ models: { a: { file: path }, b: { file: path } } }, place)
+    expect(await examineSources(twice)).toMatchObject({
+      status: 'ok',
+      found: 'files of 2 configured models are here or can be fetched; b is the same file as a',
+    })
   })
 
   it('the folder of models cannot be read', async () => {

@@ -80,6 +80,25 @@ describe('a file of the hub (S2)', () => {
     expect(await rests()).toEqual([])
   })
 
+  it.each([SOURCE, 'address'])(
+    'is not fetched when whoever wants it says it is too large: no byte is asked for and nothing stays (%s)',
+    async (wanted) => {
+      hub.add('org/repo', FILE, model)
+      hub.files.set('/big.gguf', { content: model })
+      const source = wanted === 'address' ? `${hub.endpoint}/big.gguf` : wanted
+      const told: number[] = []
+      const admit = (bytes: number): void => {
+        told.push(bytes)
+        throw new Error('too large')
+      }
+      await expect(store().ensure(source, { admit })).rejects.toThrow('too large')
+      expect(told).toEqual([model.length])
+      expect(hub.fileRequests).toEqual([])
+      expect(await rests()).toEqual([])
+      await store().ensure(source)
+    },
+  )
+
   it('is not under its name before it is complete', async () => {
     hub.add('org/repo', FILE, large)
     hub.speed = 16 * MIB

@@ -181,6 +181,14 @@ describe('H4: the server takes what the document says and nothing else', () => {
     }
   })
 
+  it.each([[{ ids: ['context-404'] }], [{ model: 'nobody' }]])(
+    'to remove the contexts of %j is a 404, not a 0 that looks done',
+    async (body) => {
+      const url = await open()
+      expect((await json(`${url}/api/yard/contexts/remove`, 'POST', body)).status).toBe(404)
+    },
+  )
+
   it('a list of contexts that is none stands for nothing, above all not for all there are', async () => {
     const url = await open()
     const answer = await json(`${url}/api/yard/contexts/remove`, 'POST', { ids: 'context-1' })

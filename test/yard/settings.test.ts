@@ -53,6 +53,22 @@ describe('M2: settings at run time', () => {
     expect([stream.errors, yard.state().instances[0]?.leases]).toEqual([[], 1])
   })
 
+  it('a budget of 0 is taken and said to load nothing; the next request is refused with it, not left waiting', async () => {
+    const yard = await yards.open({ models: TALKERS, memory: { budget: '700MiB', headroom: 0 } })
+    const { url } = await api(yard)
+    const warned: string[] = []
+    yard.subscribe(({ name, data }) => name === 'warning-raised' && warned.push(data.code))
+    const { status, body } = await send(url, 'PATCH', '/api/yard/settings', { 'memory.budget': 0 })
+    const { settings } = body as { settings: SettingStatus[] }
+    expect([status, warned]).toEqual([200, ['budget_empty']])
+    expect(settings.find(({ key }) => key === 'memory.budget')?.warning).toMatch(
+      /^The budget of ram is 0 bytes/,
+    )
+    await expect(yard.loadModel('a')).rejects.toMatchObject({ code: 'model_too_large' })
+    await yard.control.settings.change({ 'memory.budget': null })
+    expect(setting(yard, 'memory.budget').warning).toBeUndefined()
+  })
+
   it('are kept over a restart, each with its origin, and can be taken back', async () => {
     const options = { models: TALKERS, memory: { budget: '700MiB', absolute: '1GiB' } }
     const first = await yards.open(options)

@@ -56,13 +56,12 @@ export async function removeContexts(
     ...(ids.length > 0 && { ids }),
     ...(model !== undefined && { model }),
   })
-  if (removed === 0 && ids[0] !== undefined) throw unknownContext(ids[0])
   if (options.json === true) await context.out.json({ removed })
-  else await context.out.line(`${removed} contexts are gone.`)
+  else await context.out.line(removed === 1 ? '1 context is gone.' : `${removed} contexts are gone.`)
 }
 
 function unknownContext(id: string): ModelyardError {
-  return new ModelyardError('invalid_request', `No context "${id}" is parked. See: modelyard contexts list`)
+  return new ModelyardError('not_found', `No context "${id}" is parked. See: modelyard contexts list`)
 }
 
 function renderContexts(contexts: readonly ContextListing[]): string {

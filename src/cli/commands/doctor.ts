@@ -3,7 +3,7 @@ import { DeviceWatch } from '../../host/device-watch.ts'
 import { HostMemoryProbe } from '../../host/memory-probe.ts'
 import { examineDevices, examineProcessor, type DeviceFindings } from '../doctor/device-checks.ts'
 import { examineBudget, examinePressure } from '../doctor/pressure-checks.ts'
-import { examineDatabase, examineModels } from '../doctor/store-checks.ts'
+import { examineDatabase, examineModels, examineSources } from '../doctor/store-checks.ts'
 import { examineEngine, examineLlamaServer, examineMlx, examineNode } from '../doctor/software-checks.ts'
 import { examineHome, examineMemory, examinePort } from '../doctor/machine-checks.ts'
 import { examineConfiguration, examineServer } from '../doctor/yard-checks.ts'
@@ -24,22 +24,24 @@ export async function doctor(context: CommandContext, options: DoctorOptions): C
   const configuration = await examineConfiguration(context, options.config)
   const devices = await findDevices(context)
   const probe = new HostMemoryProbe({ devices: { read: () => devices.reading } })
-  const { models, memory } = configuration.configuration ?? {}
+  const { models } = configuration.configuration ?? {}
+  const isNeeded = (name: string): boolean => models?.some(({ engine }) => engine === name) === true
   const checks: Check[] = [
     examineNode(),
     examineEngine(context.directories),
-    await examineLlamaServer(context.directories),
-    ...(models?.some(({ engine }) => engine === 'mlx') === true
-      ? [await examineMlx(context.directories)]
-      : []),
+    await examineLlamaServer(context.directories, isNeeded('llama-server')),
+    ...(isNeeded('mlx') ? [await examineMlx(context.directories)] : []),
     examineProcessor(),
     examineMemory(probe),
     examinePressure(),
     examineDevices(devices, models),
-    ...(memory === undefined ? [] : [examineBudget({ memory }, probe.read())]),
+    ...(configuration.configuration === undefined
+      ? []
+      : [examineBudget(configuration.configuration, probe.read())]),
     await examineHome(context.directories),
     await examineDatabase(context.directories),
     await examineModels(context.directories),
+    ...(configuration.configuration === undefined ? [] : [await examineSources(configuration.configuration)]),
     { name: 'logs', status: 'ok', found: context.directories.logs },
     configuration.check,
     server.check,
@@ -60,6 +62,7 @@ async function findDevices({ clock }: CommandContext): Promise<DeviceFindings> {
 function describeCheck({ name, status, found, remedy }: Check, { colors }: Output): string {
   const mark = {
     ok: colors.green('ok     '),
+    information: 'note   ',
     warning: colors.yellow('warning'),
     problem: colors.red('problem'),
   }

@@ -3,15 +3,17 @@ import { readOwner } from '../../host/home-lock.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
 import { fetchModel } from '../fetch-model.ts'
 import { modelFiles } from '../model-files.ts'
+import { warningOfOversized } from '../oversized-model.ts'
 
-/** `modelyard pull MODEL`: fetches its files; what is here already is left alone. */
+/** `modelyard pull MODEL`: fetches its files; what is here already is left alone. A model that will not fit is fetched with a warning. */
 export async function pull(
   context: CommandContext,
   model: string,
   options: YardOptionsOfCommand,
 ): CommandResult {
-  const { spec, source, artifacts } = await modelFiles(context, model, options)
-  const path = await fetchModel(context, artifacts, source)
+  const { spec, source, configuration, artifacts } = await modelFiles(context, model, options)
+  const warningFor = warningOfOversized(context.clock, configuration, spec.id)
+  const path = await fetchModel(context, artifacts, source, warningFor)
   const bytes = await artifacts.sizeOf(path)
   await tellServer(context, options)
   if (options.json === true) await context.out.json({ model: spec.id, source, path, bytes })

@@ -70,6 +70,7 @@ async function change(
     const words = now.origin === 'environment' ? 'the environment' : 'the command line of the server'
     await context.err.line(`It is stored, but ${words} says otherwise and wins.`)
   }
+  if (now?.warning !== undefined) await context.err.line(`warning: ${now.warning}`)
 }
 
 /** JSON where it is JSON (numbers, true, maps), else text. @throws ModelyardError `invalid_request` for an empty one */

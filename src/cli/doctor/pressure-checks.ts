@@ -1,5 +1,8 @@
 import { formatBytes } from '../../base/bytes.ts'
+import { toModelyardError } from '../../base/errors.ts'
+import { poolLimits } from '../../config/pool-limits.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import { coreCount } from '../../host/host-facts.ts'
 import type { DomainReading, HostReading, MemoryDomain } from '../../host/memory.ts'
 import { readMemoryPressure, type MemoryPressure } from '../../host/memory-pressure.ts'
 import type { Check } from './check.ts'
@@ -31,17 +34,40 @@ export function examinePressure(pressure: MemoryPressure = readMemoryPressure())
   return { name, status: 'ok', found }
 }
 
-/** Whether the budgets that were set in bytes exist on this machine, or in its container. */
-export function examineBudget({ memory }: Pick<YardConfiguration, 'memory'>, reading: HostReading): Check {
+/** What the budgets come to on this machine, and whether those that were set in bytes exist there, or in its container. */
+export function examineBudget(configuration: YardConfiguration, reading: HostReading): Check {
   const name = 'budget'
-  const set = Object.entries(memory.budget) as [MemoryDomain, { bytes: number } | { percent: number }][]
+  const set = Object.entries(configuration.memory.budget) as [
+    MemoryDomain,
+    { bytes: number } | { percent: number },
+  ][]
   for (const [domain, share] of set) {
     const problem = 'bytes' in share ? missing(domain, share.bytes, reading[domain]) : undefined
     if (problem !== undefined) return { name, status: 'warning', ...problem }
   }
-  const found =
-    set.length === 0 ? '75 % of memory, 90 % of each device' : set.map(([domain]) => domain).join(', ')
-  return { name, status: 'ok', found }
+  try {
+    return describeBudgets(configuration, reading)
+  } catch (error) {
+    const remedy = 'Correct it in the configuration: the server does not start with it.'
+    return { name, status: 'problem', found: toModelyardError(error).message, remedy }
+  }
+}
+
+/** @throws ModelyardError `config_invalid` for an absolute limit below its budget */
+function describeBudgets(configuration: YardConfiguration, reading: HostReading): Check {
+  const name = 'budget'
+  const limits = poolLimits(configuration, { cores: coreCount(), memory: reading }).memory
+  const domains = Object.entries(limits).flatMap(([domain, limit]) =>
+    limit === undefined ? [] : [{ domain, ...limit }],
+  )
+  const found = domains.map(({ domain, budget, absolute }) => {
+    return `${domain}: ${formatBytes(budget)}, forced loads up to ${formatBytes(absolute)}`
+  })
+  const empty = domains.filter(({ budget }) => budget === 0)
+  if (empty.length === 0) return { name, status: 'ok', found: found.join('; ') || 'no memory can be read' }
+  const which = empty.map(({ domain }) => domain).join(' and ')
+  const remedy = `Raise memory.budget of ${which}: with 0 bytes no model is loaded there.`
+  return { name, status: 'warning', found: found.join('; '), remedy }
 }
 
 function missing(

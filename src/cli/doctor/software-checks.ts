@@ -38,15 +38,15 @@ export function examineEngine({ engines }: YardDirectories): Check {
   }
 }
 
-/** The program that models with `engine: llama-server` run on; nobody else needs it. */
-export async function examineLlamaServer({ engines }: YardDirectories): Promise<Check> {
+/** The program that models with `engine: llama-server` run on; without it nothing is wrong where none of them is configured. */
+export async function examineLlamaServer({ engines }: YardDirectories, isNeeded: boolean): Promise<Check> {
   const found = await findServer({ binary: undefined, enginesDirectory: engines })
   const name = 'llama-server'
   if (!('reason' in found)) return { name, status: 'ok', found: `${found.version}: ${found.command}` }
   return {
     name,
-    status: 'warning',
-    found: found.reason,
+    status: isNeeded ? 'warning' : 'information',
+    found: isNeeded ? found.reason : `${found.reason} No configured model needs it.`,
     remedy: `Models with engine: llama-server need it. ${found.remedy}`,
   }
 }

@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
+import { SystemClock } from '../../base/clock.ts'
 import { ModelyardError, toModelyardError } from '../../base/errors.ts'
 import type { YardDirectories } from '../../config/directories.ts'
+import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import { ArtifactStore } from '../../models/artifact-store.ts'
 import { scanModelsFolder } from '../../models/discovery/scan-models-folder.ts'
 import { ModelInspector } from '../../models/inspect-model.ts'
+import { findModelPlaces, type ModelPlace } from '../../models/model-places.ts'
 import { checkDatabase } from '../../store/check-database.ts'
 import type { Check } from './check.ts'
 
@@ -46,6 +50,33 @@ export async function examineModels({ models: folder }: Pick<YardDirectories, 'm
     return { name, status: 'warning', found: `${model.name}: ${problem}`, remedy }
   }
   return { name, status: 'ok', found: `${models.length} in ${folder}` }
+}
+
+/** The files of configured models that lie on this machine; what is fetched on first use is not looked for. */
+export async function examineSources({ models, directories }: YardConfiguration): Promise<Check> {
+  const name = 'sources'
+  const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock() })
+  const places = await findModelPlaces(models, store)
+  const missing = [...places].flatMap(([id, place]) =>
+    place.missing === undefined ? [] : [{ id, ...place.missing }],
+  )
+  const [first, ...others] = missing
+  if (first === undefined) {
+    const count = `files of ${models.length} configured model${models.length === 1 ? '' : 's'}`
+    return {
+      name,
+      status: 'ok',
+      found: [`${count} are here or can be fetched`, ...sharedFiles(places)].join('; '),
+    }
+  }
+  const rest = others.length === 0 ? '' : ` So it is with ${others.map(({ id }) => id).join(', ')}.`
+  return { name, status: 'warning', found: `${first.id}: ${first.reason}${rest}`, remedy: first.remedy }
+}
+
+function sharedFiles(places: ReadonlyMap<string, ModelPlace>): string[] {
+  return [...places].flatMap(([id, { sameFileAs }]) =>
+    sameFileAs === undefined ? [] : [`${id} is the same file as ${sameFileAs}`],
+  )
 }
 
 async function problemOf(inspector: ModelInspector, path: string): Promise<string | undefined> {

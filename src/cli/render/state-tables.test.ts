@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { InstanceStatus, PoolStatus } from '../../pool/pool-status.ts'
 import type { YardState } from '../../yard-state.ts'
-import { renderModels, renderStatus } from './state-tables.ts'
+import { renderModelNotes, renderModels, renderStatus } from './state-tables.ts'
 
 const GIB = 2 ** 30
 
@@ -90,21 +90,32 @@ describe('modelyard ps', () => {
   })
 })
 
+const LISTED = {
+  id: 'a',
+  name: 'a',
+  favourite: false,
+  aliases: ['x', 'y'],
+  state: 'ready',
+  contextLength: null,
+  created: 0,
+  capabilities: null,
+  purpose: 'embedding' as const,
+}
+
 describe('modelyard list', () => {
   it('shows every model, or how to get one', () => {
-    const model = {
-      id: 'a',
-      name: 'a',
-      favourite: false,
-      aliases: ['x', 'y'],
-      state: 'ready',
-      contextLength: null,
-      created: 0,
-      capabilities: null,
-      purpose: 'embedding' as const,
-    }
-    expect(renderModels([model])).toMatch(/^a +ready +embedding +– +x, y$/m)
-    expect(renderModels([{ ...model, name: 'Writer', favourite: true }])).toMatch(/^★ Writer \(a\) +ready/m)
+    expect(renderModels([LISTED])).toMatch(/^a +ready +embedding +– +x, y$/m)
+    expect(renderModels([{ ...LISTED, name: 'Writer', favourite: true }])).toMatch(/^★ Writer \(a\) +ready/m)
     expect(renderModels([])).toContain('modelyard pull')
+  })
+
+  it('a model whose file is missing says what to do, and two names of one file say so', () => {
+    const problem = 'There is no file x.gguf. Put the model there.'
+    const models = [
+      { ...LISTED, id: 'lost', name: 'lost', state: 'missing', problem },
+      { ...LISTED, id: 'again', name: 'again', sameFileAs: 'first' },
+    ]
+    expect(renderModels(models)).toMatch(/^lost +missing +embedding/m)
+    expect(renderModelNotes(models, [])).toEqual(['', `lost: ${problem}`, 'again: the same file as first'])
   })
 })

@@ -112,7 +112,7 @@ export function renderModels(models: readonly ModelListing[]): string {
 /** Names that a note lists; more are counted. */
 const MOST_NAMES = 3
 
-/** What is wrong with models, and with the lists that endpoints gave; each once. */
+/** What is wrong with models, and with the lists that endpoints gave, each once; and which models are one file. */
 export function renderModelNotes(models: readonly ModelListing[], lists: readonly ServedList[]): string[] {
   const told = new Set(lists.map(({ problem }) => problem))
   const problems = new Map<string, string[]>()
@@ -125,7 +125,10 @@ export function renderModelNotes(models: readonly ModelListing[], lists: readonl
     return `${ids.slice(0, MOST_NAMES).join(', ')}${more}: ${problem}`
   })
   const failed = lists.flatMap(({ entry, problem }) => (problem === null ? [] : [`${entry}: ${problem}`]))
-  const all = [...notes, ...failed]
+  const same = models.flatMap(({ id, sameFileAs }) =>
+    sameFileAs === undefined ? [] : [`${id}: the same file as ${sameFileAs}`],
+  )
+  const all = [...notes, ...failed, ...same]
   return all.length === 0 ? [] : ['', ...all]
 }
 

@@ -4,7 +4,7 @@ import { parseConfiguration } from '../../config/parse-configuration.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
 import { createDesk } from '../test-desk.ts'
 import { reachable } from '../reachable-address.ts'
-import { curlLine, warnWhenOpen } from './announce.ts'
+import { curlLine, describeModels, warnWhenOpen } from './announce.ts'
 
 function configuration(server: object): YardConfiguration {
   const directories = yardDirectories({ MODELYARD_HOME: '/nowhere' }, '/')
@@ -31,6 +31,17 @@ describe('a server that others can reach without a key (BR-46)', () => {
     { host: '0.0.0.0', keys: { admin: 'secret' } },
   ])('is not warned of with %j', async (server) => {
     expect(await warning(server)).toBe('')
+  })
+})
+
+describe('the list of models at the start', () => {
+  it('says which one is missing and which two are one file', () => {
+    const models = [
+      { id: 'a', state: 'unloaded' },
+      { id: 'b', state: 'unloaded', sameFileAs: 'a' },
+      { id: 'c', state: 'missing' },
+    ]
+    expect(describeModels(models)).toBe('a, b (the same file as a), c (missing)')
   })
 })
 

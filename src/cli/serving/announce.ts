@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { SystemClock } from '../../base/clock.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import type { ModelListing } from '../../dialects/yard-port.ts'
 import { ArtifactStore } from '../../models/artifact-store.ts'
 import { ModelInspector } from '../../models/inspect-model.ts'
 import type { Yard } from '../../yard.ts'
@@ -21,15 +22,27 @@ export async function announceAddress(
 
 /** Tells what is served and how to try it. */
 export async function announceModels(
-  { out }: CommandContext,
+  { out, err }: CommandContext,
   yard: Yard,
   url: string,
   named: readonly string[],
 ): Promise<void> {
-  const ids = yard.state().models.map(({ id }) => id)
-  await out.line(`Models: ${ids.join(', ') || 'none yet (modelyard pull smollm2)'}`)
-  const model = await firstChatModel(yard.configuration, [...named, ...ids])
+  const { models } = yard.state()
+  await out.line(`Models: ${describeModels(models) || 'none yet (modelyard pull smollm2)'}`)
+  for (const { id, state, problem } of models)
+    if (state === 'missing') await err.line(`warning: "${id}": ${problem}`)
+  const ids = models.flatMap(({ id, state }) => (state === 'missing' ? [] : [id]))
+  const model = await firstChatModel(yard.configuration, [...named.filter((id) => ids.includes(id)), ...ids])
   if (model !== undefined) await out.line(`Try it:\n${curlLine(url, model, hasKeys(yard.configuration))}`)
+}
+
+/** `a, b (the same file as a), c (missing)` */
+export function describeModels(models: readonly Pick<ModelListing, 'id' | 'state' | 'sameFileAs'>[]): string {
+  const described = models.map(({ id, state, sameFileAs }) => {
+    if (state === 'missing') return `${id} (missing)`
+    return sameFileAs === undefined ? id : `${id} (the same file as ${sameFileAs})`
+  })
+  return described.join(', ')
 }
 
 /** The first of these that can chat, judged from its file where it is here; one that is not here yet comes after those. */

@@ -2,6 +2,7 @@ import type { EngineCapabilities } from '../../engines/engine.ts'
 import { checkModelName } from '../decode-model.ts'
 import type { AnswerAction, DialectAction, DialectRequest } from '../dialect.ts'
 import { invalidField } from '../fields.ts'
+import { canAnswer } from '../model-list.ts'
 import type { ModelListing } from '../yard-port.ts'
 
 const MOST_PER_PAGE = 1000
@@ -91,7 +92,10 @@ function json(value: unknown): { contentType: string; body: string } {
 /** `GET /v1/models` when `anthropic-version` is sent. */
 export function listModels({ query }: DialectRequest): AnswerAction {
   const page = decodePage(query)
-  return { type: 'answer', answer: async (port) => json(pageOf(await port.listModels(), page)) }
+  return {
+    type: 'answer',
+    answer: async (port) => json(pageOf((await port.listModels()).filter(canAnswer), page)),
+  }
 }
 
 /** `GET /v1/models/{id}`; ids with slashes come raw or as %2F (BR-12). */

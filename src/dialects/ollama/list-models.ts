@@ -1,6 +1,7 @@
 import { decodeBody } from '../decode-model.ts'
 import type { AnswerAction, DialectAnswer, DialectRequest } from '../dialect.ts'
 import { notImplemented, optionalBoolean } from '../fields.ts'
+import { canAnswer } from '../model-list.ts'
 import type { ModelCollection, ModelDescription, ResidentModel, YardPort } from '../yard-port.ts'
 import { capabilitiesOf, detailsOf, modelInfo } from './describe-model.ts'
 import { timestamp } from './lines.ts'
@@ -55,7 +56,8 @@ function residentOf(
 export function listModels(): AnswerAction {
   return {
     type: 'answer',
-    answer: async (port) => json({ models: (await collectionOf(port).describeAll()).map(tagOf) }),
+    answer: async (port) =>
+      json({ models: (await collectionOf(port).describeAll()).filter(canAnswer).map(tagOf) }),
   }
 }
 

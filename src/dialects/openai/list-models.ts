@@ -1,5 +1,6 @@
 import { checkModelName } from '../decode-model.ts'
 import type { DialectAction, DialectRequest } from '../dialect.ts'
+import { canAnswer } from '../model-list.ts'
 import type { ModelListing } from '../yard-port.ts'
 
 function modelObject(listing: ModelListing): Record<string, unknown> {
@@ -15,6 +16,7 @@ function modelObject(listing: ModelListing): Record<string, unknown> {
     purpose: listing.purpose,
     capabilities: listing.capabilities,
     state: listing.state,
+    ...(listing.problem !== undefined && { problem: listing.problem }),
   }
 }
 
@@ -26,7 +28,8 @@ function json(value: unknown): { contentType: string; body: string } {
 export function listModels(): DialectAction {
   return {
     type: 'answer',
-    answer: async (port) => json({ object: 'list', data: (await port.listModels()).map(modelObject) }),
+    answer: async (port) =>
+      json({ object: 'list', data: (await port.listModels()).filter(canAnswer).map(modelObject) }),
   }
 }
 

@@ -25,6 +25,8 @@ export interface DownloadRequest {
   meter: ProgressMeter
   /** Milliseconds until the server must have answered first; then it counts as unreachable and is not tried again. */
   answerWithin?: number
+  /** Told the size, where the server tells it, before the first byte is kept; what it throws ends the download. */
+  admit?: (bytes: number) => void | Promise<void>
 }
 
 export interface DownloadTools {
@@ -93,6 +95,7 @@ class Download {
   /** 'done', or the reason to begin anew. */
   async run(publish: (part: PartFile, downloaded: Downloaded) => Promise<void>): Promise<string> {
     const facts = await this.#probe()
+    if (facts.size !== null) await this.#request.admit?.(facts.size)
     const part = await this.#openPart(facts)
     try {
       await requireDiskSpace(dirname(part.path), await part.bytesToCome())

@@ -71,10 +71,10 @@ export async function fetchByHttp(
   meter: ProgressMeter,
   http: HttpClient,
 ): Promise<void> {
-  const { clock, options, signal, answerWithin } = context
+  const { clock, options, signal, answerWithin, admit } = context
   const { parts, parallelFrom, attempts, firstDelay } = options
   const tools = { http, clock, ...defined({ parts, parallelFrom, attempts, firstDelay }) }
-  const request = { ...wanted, signal, meter, ...defined({ answerWithin }) }
+  const request = { ...wanted, signal, meter, ...defined({ answerWithin, admit }) }
   await downloadFile(request, tools, async (part, downloaded) => {
     await checkContent(wanted, part)
     await publish(wanted, context, part, downloaded)

@@ -16,7 +16,7 @@ import { DEFAULT_ENDPOINT, type TransferContext } from './transfer.ts'
 /** Fetches the files of a model on the hub. @returns path of the file to open, the first shard of a split model */
 export async function fetchHubModel(
   source: HubSource,
-  context: TransferContext,
+  { admit, ...context }: TransferContext,
   http: HttpClient,
   report: (progress: DownloadProgress) => void,
 ): Promise<string> {
@@ -28,6 +28,7 @@ export async function fetchHubModel(
   const { commit, files } = await hub.list({ repository, revision, signal, ...defined({ answerWithin }) })
   const [first, ...others] = pickHubFiles(source, files)
   const folder = hubFolder(context.folder, source)
+  await admit?.([first, ...others].reduce((sum, { size }) => sum + size, 0))
   if (others.length > 0) await requireSpaceForAll(folder, [first, ...others])
   // The first shard comes last: only when it is there is the model there.
   for (const file of [...others, first]) {

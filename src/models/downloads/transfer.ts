@@ -44,6 +44,8 @@ export interface TransferContext {
   verify: boolean
   /** Milliseconds until a host must have answered first, where there is another one to try. */
   answerWithin?: number
+  /** Told the bytes of the model before the first one is kept; what it throws ends the fetch. */
+  admit?: (bytes: number) => void | Promise<void>
 }
 
 export const DEFAULT_ENDPOINT = 'https://huggingface.co'
