@@ -10,6 +10,7 @@ export type { YardEvent, YardEvents } from './events/event-map.ts'
 export type {
   ChatRequest,
   ClassificationRequest,
+  DetectionRequest,
   CompletionRequest,
   EmbeddingRequest,
   RerankRequest,
@@ -18,13 +19,21 @@ export type {
 } from './runs/library-request.ts'
 export type { Answer, TextStream } from './runs/text-stream.ts'
 export type { HandledTool, ToolHandlerContext } from './runs/tool-handler.ts'
-export type { Classification, Embeddings, Label, Scores } from './runs/collect-values.ts'
+export type {
+  Classification,
+  DetectedObject,
+  Detection,
+  Embeddings,
+  Label,
+  Scores,
+} from './runs/collect-values.ts'
 export type { Transcript, TranscriptSegment } from './runs/collect-transcript.ts'
 export type { SoundStream } from './runs/sound-stream.ts'
 export type { Run, RunInfo, RunRequest } from './runs/run.ts'
 export { contentText } from './tasks/message.ts'
 export type { ContentPart, Message, Tool, ToolCall, ToolChoice } from './tasks/message.ts'
 export type { FinishReason, Part, Result } from './tasks/part.ts'
+export type { ImageBox } from './tasks/detection-task.ts'
 export type { Task } from './tasks/task.ts'
 export type { Usage } from './tasks/usage.ts'
 export type { AcquireRequest, Lease } from './pool/lease.ts'

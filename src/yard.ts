@@ -13,6 +13,7 @@ import type { LoadForecast } from './pool/forecast.ts'
 import {
   chatRun,
   classificationRun,
+  detectionRun,
   completionRun,
   embeddingRun,
   rerankRun,
@@ -21,6 +22,7 @@ import {
   transcriptionRun,
   type ChatRequest,
   type ClassificationRequest,
+  type DetectionRequest,
   type CompletionRequest,
   type EmbeddingRequest,
   type RerankRequest,
@@ -36,9 +38,11 @@ import { TextStream } from './runs/text-stream.ts'
 import { ToolRounds } from './runs/tool-rounds.ts'
 import {
   collectLabels,
+  collectObjects,
   collectScores,
   collectVectors,
   type Classification,
+  type Detection,
   type Embeddings,
   type Scores,
 } from './runs/collect-values.ts'
@@ -212,6 +216,11 @@ export class Yard implements YardPort, AsyncDisposable {
   /** What texts or pictures are: labels with scores from 0 to 1, the likeliest first. */
   async classify(request: ClassificationRequest): Promise<Classification> {
     return collectLabels(this.startRun(classificationRun(request)))
+  }
+
+  /** What is on a picture and where, the likeliest first. */
+  async detect(request: DetectionRequest): Promise<Detection> {
+    return collectObjects(this.startRun(detectionRun(request)))
   }
 
   startRun(request: RunRequest): Run {

@@ -1,3 +1,4 @@
+import type { ImageBox } from '../tasks/detection-task.ts'
 import type { Part } from '../tasks/part.ts'
 import type { Usage } from '../tasks/usage.ts'
 import type { Run, RunInfo } from './run.ts'
@@ -26,6 +27,16 @@ export interface Label {
 /** Labels of each input, the likeliest first, in the order of the inputs. */
 export interface Classification extends Collected {
   results: Label[][]
+}
+
+/** A thing on a picture, how likely it is (0…1), and where. */
+export interface DetectedObject extends Label {
+  box: ImageBox
+}
+
+/** All that is on a picture, the likeliest first. */
+export interface Detection extends Collected {
+  objects: DetectedObject[]
 }
 
 /** Runs a task to its end. @throws ModelyardError as the run does; a call that was aborted or timed out rejects (P13) */
@@ -62,4 +73,13 @@ export async function collectLabels(run: Run): Promise<Classification> {
     if (part.type === 'label') (results[part.index] ??= []).push({ label: part.label, score: part.score })
   })
   return { results, ...collected }
+}
+
+/** Runs a detection to its end. @throws ModelyardError as {@link collect} */
+export async function collectObjects(run: Run): Promise<Detection> {
+  const objects: DetectedObject[] = []
+  const collected = await collect(run, (part) => {
+    if (part.type === 'object') objects.push({ label: part.label, score: part.score, box: part.box })
+  })
+  return { objects, ...collected }
 }

@@ -86,6 +86,13 @@ export interface ClassificationRequest extends CallOptions {
   multiple?: boolean
 }
 
+export interface DetectionRequest extends CallOptions {
+  /** Bytes of a whole image file: PNG, JPEG, WebP, GIF, AVIF or TIFF. */
+  image: Uint8Array
+  /** 0…1: only what is as likely as this. Default 0.5. */
+  threshold?: number
+}
+
 export interface TranscriptionRequest extends CallOptions {
   /** Bytes of a whole sound file: WAV, FLAC, MP3, OGG, WebM or M4A. */
   audio: Uint8Array
@@ -252,6 +259,13 @@ export function classificationRun(request: ClassificationRequest): RunRequest {
   refuseUnknownKeys(request, [...CALL_KEYS, 'input', ...CLASSIFICATION_KEYS])
   const inputs = Array.isArray(request.input) ? request.input : [request.input]
   return runRequest(request, { kind: 'classification', inputs, ...pick(request, CLASSIFICATION_KEYS) })
+}
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function detectionRun(request: DetectionRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, 'image', 'threshold'])
+  const { image } = request
+  return runRequest(request, { kind: 'detection', image, ...pick(request, ['threshold']) })
 }
 
 const TRANSCRIPTION_KEYS = ['language', 'translate', 'prompt', 'temperature'] as const

@@ -1,4 +1,3 @@
-import { decodeImageUri } from '../dialects/data-uri.ts'
 import { decodeModel } from '../dialects/decode-model.ts'
 import type { DialectRequest, RunAction } from '../dialects/dialect.ts'
 import { decodeExtensions } from '../dialects/extensions.ts'
@@ -14,8 +13,8 @@ import {
 } from '../dialects/fields.ts'
 import type { Label } from '../runs/collect-values.ts'
 import type { ClassificationTask } from '../tasks/classification-task.ts'
-import { IMAGE_FORMATS, imageFormatOf } from '../tasks/image-format.ts'
 import type { Part } from '../tasks/part.ts'
+import { decodeImage } from './decode-image.ts'
 import { describedBody } from './described-request.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
@@ -89,13 +88,6 @@ function listOf<Input>(
 function requireCount(name: string, count: number, most: number): void {
   if (count >= 1 && count <= most) return
   throw invalidField(name, `'${name}' has ${count} entries; 1 to ${most} are allowed.`)
-}
-
-/** The bytes of a data URI that holds an image. */
-function decodeImage(uri: string, param: string): Uint8Array {
-  const { data } = decodeImageUri(uri, param)
-  if (imageFormatOf(data) !== undefined) return data
-  throw invalidField(param, `'${param}' is no image that can be read; send ${IMAGE_FORMATS}.`)
 }
 
 function classification(model: string, count: number, top: number | undefined): WholeAnswer {

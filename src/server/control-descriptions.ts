@@ -15,6 +15,13 @@ export interface RouteDescription {
 
 const ADMIN = { 401: 'the key is missing or wrong', 403: 'a page or host that may not' }
 const BAD = { ...ADMIN, 400: 'a field is missing, unknown or wrong; details.param names it' }
+const INFERENCE = {
+  ...BAD,
+  400: 'a field is wrong, an input is too long or damaged, or the model cannot do it; details.param names the field',
+  404: 'no such model',
+  503: 'no memory now, or the load failed; Retry-After',
+  507: 'can never fit',
+}
 const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 }
 
@@ -97,7 +104,7 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
       model: TEXT,
       kind: {
         ...TEXT,
-        description: 'chat, completion, embedding, rerank, transcription, speech, classification.',
+        description: 'chat, completion, embedding, rerank, transcription, speech, classification, detection.',
       },
       outcome: { ...TEXT, description: 'A finish reason or an error code.' },
       since: { ...WHOLE, description: 'Milliseconds since 1970.' },
@@ -139,13 +146,13 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
       'What texts or images are: labels with scores, the likeliest first. Needs a key for inference only.',
     body: schemas.CLASSIFY,
     answer: schemas.CLASSIFIED,
-    errors: {
-      ...BAD,
-      400: 'a field is wrong, a text is too long, or the model cannot do it; details.param names the field',
-      404: 'no such model',
-      503: 'no memory now, or the load failed; Retry-After',
-      507: 'can never fit',
-    },
+    errors: INFERENCE,
+  },
+  'POST /api/yard/detect': {
+    summary: 'What is on an image and where, in pixels; the likeliest first. Needs a key for inference only.',
+    body: schemas.DETECT,
+    answer: schemas.DETECTED,
+    errors: INFERENCE,
   },
   'GET /api/yard/logs': {
     summary: "The end of a worker's output, and with follow what comes.",

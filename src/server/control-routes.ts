@@ -1,11 +1,12 @@
 import { ModelyardError } from '../base/errors.ts'
-import type { DialectRequest } from '../dialects/dialect.ts'
+import type { DialectRequest, RunAction } from '../dialects/dialect.ts'
 import { decodeKeepAlive } from '../dialects/extensions.ts'
 import { asString } from '../dialects/fields.ts'
 import type { EventHistory } from './event-history.ts'
 import { describedBody } from './described-request.ts'
 import { answerRun, type RunContext } from './answer-run.ts'
 import { decodeClassify } from './classify-route.ts'
+import { decodeDetect } from './detect-route.ts'
 import { contextRoutes } from './context-routes.ts'
 import { controlErrors } from './control-errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -66,6 +67,14 @@ export function controlRoutes(
     sendJson(exchange, await port.plan(params['*'] ?? ''))
   }
   const common = { shape: controlErrors, scope: 'admin', anyContentType: false } as const
+  const inference = (path: string, decode: (request: DialectRequest) => RunAction): ServerRoute => ({
+    ...common,
+    method: 'POST',
+    path,
+    body: 'json',
+    scope: 'inference',
+    handle: async (exchange, request) => answerRun(exchange, decode(request), context),
+  })
   const routes: ServerRoute[] = [
     {
       ...common,
@@ -112,14 +121,8 @@ export function controlRoutes(
     { ...common, method: 'GET', path: '/api/yard/plan/*', body: 'none', handle: plan },
     { ...common, method: 'POST', path: '/api/yard/load', body: 'json', handle: load },
     { ...common, method: 'POST', path: '/api/yard/unload', body: 'json', handle: unload },
-    {
-      ...common,
-      method: 'POST',
-      path: '/api/yard/classify',
-      body: 'json',
-      scope: 'inference',
-      handle: async (exchange, request) => answerRun(exchange, decodeClassify(request), context),
-    },
+    inference('/api/yard/classify', decodeClassify),
+    inference('/api/yard/detect', decodeDetect),
     ...(options.control === undefined ? [] : managementRoutes(options.control, clock)),
   ]
   return routes

@@ -305,3 +305,20 @@ export const CLASSIFIED: JsonSchema = record({
   results: list(record({ index: WHOLE, labels: list(record({ label: TEXT, score: NUMBER })) })),
   usage: TOKENS,
 })
+
+export const DETECT: JsonSchema = record(
+  { model: TEXT, image: { ...TEXT, description: 'A data URI.' } },
+  { threshold: { ...NUMBER, minimum: 0, maximum: 1, default: 0.5 }, ...CALL },
+)
+
+export const DETECTED: JsonSchema = record({
+  model: TEXT,
+  objects: list(
+    record({
+      label: TEXT,
+      score: NUMBER,
+      box: record({ left: NUMBER, top: NUMBER, right: NUMBER, bottom: NUMBER }),
+    }),
+  ),
+  usage: TOKENS,
+})

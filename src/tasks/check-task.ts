@@ -2,6 +2,7 @@ import { ModelyardError } from '../base/errors.ts'
 import type { ChatTask, OutputFormat } from './chat-task.ts'
 import type { ClassificationTask } from './classification-task.ts'
 import type { CompletionTask } from './completion-task.ts'
+import type { DetectionTask } from './detection-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { Message } from './message.ts'
 import { IMAGE_FORMATS, imageFormatOf } from './image-format.ts'
@@ -143,6 +144,11 @@ function checkPicture(image: Uint8Array, param: string): void {
   if (imageFormatOf(image) === undefined) refuse(param, `must be ${IMAGE_FORMATS}.`)
 }
 
+function checkDetection({ image, threshold }: DetectionTask): void {
+  checkPicture(image, 'image')
+  checkNumber('threshold', threshold, [0, 1], false)
+}
+
 function checkLabels(labels: string[], hypothesis = '{}'): void {
   if (!Array.isArray(labels) || labels.length === 0) refuse('labels', 'must hold at least one text.')
   labels.forEach((label, index) => {
@@ -161,6 +167,7 @@ export function checkTask(task: Task): void {
   else if (task.kind === 'transcription') checkTranscription(task)
   else if (task.kind === 'speech') checkSpeech(task)
   else if (task.kind === 'classification') checkClassification(task)
+  else if (task.kind === 'detection') checkDetection(task)
   else checkImage(task)
 }
 

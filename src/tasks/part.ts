@@ -1,3 +1,4 @@
+import type { ImageBox } from './detection-task.ts'
 import type { EngineTimings, Usage } from './usage.ts'
 
 export interface TokenLogprob {
@@ -10,7 +11,7 @@ export interface TokenLogprob {
 /** A token of the prompt; the first has nothing before it that could make it likely. */
 export type PromptLogprob = Omit<TokenLogprob, 'logprob'> & { logprob: number | null }
 
-/** What streams out of a run, in order: one `started`, then text, reasoning, tool calls, vectors, scores, labels, segments, sound or images. */
+/** What streams out of a run, in order: one `started`, then text, reasoning, tool calls, vectors, scores, labels, objects, segments, sound or images. */
 export type Part =
   /** The prompt is evaluated, generation begins: all checks that could refuse the task are behind us. */
   | { type: 'started'; promptTokens: number; cachedTokens: number }
@@ -24,6 +25,8 @@ export type Part =
   | { type: 'score'; index: number; score: number }
   /** What an input is, 0…1: all labels of one input, the likeliest first, then those of the next. */
   | { type: 'label'; index: number; label: string; score: number }
+  /** A thing on a picture, and where it is; the likeliest first. */
+  | { type: 'object'; label: string; score: number; box: ImageBox }
   /** What a transcription is of: comes before its first segment. */
   | { type: 'sound'; seconds: number; language?: string }
   /** What is said from one second to another. */

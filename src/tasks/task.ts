@@ -1,6 +1,7 @@
 import type { ChatTask } from './chat-task.ts'
 import type { ClassificationTask } from './classification-task.ts'
 import type { CompletionTask } from './completion-task.ts'
+import type { DetectionTask } from './detection-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { ImageTask } from './image-task.ts'
 import type { RerankTask } from './rerank-task.ts'
@@ -17,6 +18,7 @@ export type Task =
   | SpeechTask
   | ImageTask
   | ClassificationTask
+  | DetectionTask
 
 export type TaskKind = Task['kind']
 

@@ -101,8 +101,14 @@ it('H4: the OpenAPI document has every control route, and real answers are what 
     expect([path, problemsOf(schema ?? {}, value)]).toEqual([path, ''])
     expect([path, bodySchema === undefined ? '' : problemsOf(bodySchema, body)]).toEqual([path, ''])
   }
-  // Of classification test/transformers has answers: it wants a model of its own kind.
-  const others = ['get /metrics', 'get /api/yard/events', 'get /api/yard/logs', 'post /api/yard/classify']
+  // test/transformers has answers of those that want a model of their own kind.
+  const others = [
+    'get /metrics',
+    'get /api/yard/events',
+    'get /api/yard/logs',
+    'post /api/yard/classify',
+    'post /api/yard/detect',
+  ]
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
   )
@@ -144,6 +150,7 @@ describe('H4: the server takes what the document says and nothing else', () => {
     expect(withBody.map(({ path }) => path).toSorted()).toEqual([
       '/api/yard/classify',
       '/api/yard/contexts/remove',
+      '/api/yard/detect',
       '/api/yard/load',
       '/api/yard/pin',
       '/api/yard/settings',

@@ -148,6 +148,32 @@ function seenFiles(
 
 const COLOURS = ['red', 'green', 'blue']
 
+/** Finds a colour on the left half and one on the right half, where there is enough of it. */
+export function writeDetector(folder: string): string {
+  const graph = new OnnxGraph()
+  const pixels = graph.input('pixel_values', 'float', ['batch', 3, SIDE, SIDE])
+  const half = (from: number, to: number): string => {
+    const part = graph.operator('Slice', [
+      pixels,
+      graph.integers([from]),
+      graph.integers([to]),
+      graph.integers([3]),
+    ])
+    const means = graph.operator('ReduceMean', [part, graph.integers([2, 3])], { keepdims: 0 })
+    const logits = graph.operator('Mul', [means, graph.floats([10])])
+    // The last one stands for nothing at all.
+    const all = graph.operator('Concat', [logits, graph.floats([5], [1, 1])], { axis: 1 })
+    return graph.operator('Unsqueeze', [all, graph.integers([1])])
+  }
+  graph.operator('Concat', [half(0, SIDE / 2), half(SIDE / 2, SIDE)], { axis: 1 }, 'logits')
+  // Middle and size; the second is said to be larger than the picture.
+  const boxes = graph.floats([0.25, 0.5, 0.5, 1, 0.75, 0.5, 0.5, 1.5], [1, 2, 4])
+  graph.operator('Identity', [boxes], {}, 'pred_boxes')
+  graph.output('logits', 'float', ['batch', 2, 4])
+  graph.output('pred_boxes', 'float', ['batch', 2, 4])
+  return writeFolder(folder, graph, seenFiles('YolosForObjectDetection', 'yolos', [...COLOURS, 'nothing']))
+}
+
 /** Says which colour there is most of. */
 export function writeColourModel(folder: string): string {
   const graph = new OnnxGraph()

@@ -5,39 +5,31 @@ import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
 import { requireTask } from '../task-checks.ts'
-import { ImageDecoder } from './image-decoder.ts'
+import { ImageInputs } from './image-inputs.ts'
 import type { LabelScore } from './label-scores.ts'
 import { loadOptions } from './load-options.ts'
-import type { Classifier, DecodedImage, ImageProcessor } from './transformers-module.ts'
+import type { Classifier, DecodedImage } from './transformers-module.ts'
 import type { ImportedTransformers } from './transformers-package.ts'
 import { logitsOf, trainedLabels } from './trained-labels.ts'
-
-interface Parts {
-  images: ImageDecoder
-  processor: ImageProcessor
-  model: Classifier
-  /** An image to warm up with. */
-  blank: DecodedImage
-}
 
 /** Images to the labels that the model was trained for, each looked at alone. */
 export class ImageClassificationWork implements WholeInputWork {
   readonly #plan: LoadPlan
-  readonly #parts: Parts
+  readonly #inputs: ImageInputs
+  readonly #model: Classifier
 
   static async load(plan: LoadPlan, imported: ImportedTransformers): Promise<ImageClassificationWork> {
-    const { module } = imported
+    const { AutoModelForImageClassification } = imported.module
     const folder = plan.facts.path ?? ''
-    const processor = await module.AutoImageProcessor.from_pretrained(folder)
-    const model = await module.AutoModelForImageClassification.from_pretrained(folder, loadOptions(plan))
-    const images = await ImageDecoder.load(imported)
-    const blank = new module.RawImage(new Uint8ClampedArray(64 * 64 * 3), 64, 64, 3)
-    return new ImageClassificationWork(plan, { images, processor, model, blank })
+    const inputs = await ImageInputs.load(imported, folder)
+    const model = await AutoModelForImageClassification.from_pretrained(folder, loadOptions(plan))
+    return new ImageClassificationWork(plan, inputs, model)
   }
 
-  private constructor(plan: LoadPlan, parts: Parts) {
+  private constructor(plan: LoadPlan, inputs: ImageInputs, model: Classifier) {
     this.#plan = plan
-    this.#parts = parts
+    this.#inputs = inputs
+    this.#model = model
   }
 
   /** @throws ModelyardError `unsupported` for texts; what is no image is told by the work itself */
@@ -53,11 +45,11 @@ export class ImageClassificationWork implements WholeInputWork {
   }
 
   async warmUp(): Promise<void> {
-    await this.#labelsOf(this.#parts.blank)
+    await this.#labelsOf(this.#inputs.blank)
   }
 
   async dispose(): Promise<void> {
-    await this.#parts.model.dispose()
+    await this.#model.dispose()
   }
 
   #imagesOf(task: Task): Uint8Array[] {
@@ -74,7 +66,7 @@ export class ImageClassificationWork implements WholeInputWork {
   ): AsyncGenerator<Part, undefined, void> {
     const results: LabelScore[][] = []
     for (const [index, bytes] of images.entries()) {
-      const image = await this.#parts.images.decode(bytes, `input[${index}]`)
+      const image = await this.#inputs.decode(bytes, `input[${index}]`)
       if (isOver()) return undefined
       results.push(await this.#labelsOf(image))
     }
@@ -87,10 +79,8 @@ export class ImageClassificationWork implements WholeInputWork {
   }
 
   async #labelsOf(image: DecodedImage): Promise<LabelScore[]> {
-    const { processor, model } = this.#parts
-    const { pixel_values: pixels } = await processor([image])
-    const outputs = await model({ ...(pixels !== undefined && { pixel_values: pixels }) })
-    return trainedLabels(this.#plan, model, logitsOf(outputs))
+    const outputs = await this.#model(await this.#inputs.feeds(image))
+    return trainedLabels(this.#plan, this.#model, logitsOf(outputs))
   }
 }
 

@@ -15,6 +15,7 @@ import { availabilityOf } from '../in-process/engine-package.ts'
 import { loadQueued } from '../in-process/load-queued.ts'
 import type { WholeInputWork } from '../in-process/queued-model.ts'
 import { ClassificationWork } from './classification-work.ts'
+import { DetectionWork } from './detection-work.ts'
 import { EmbeddingWork } from './embedding-work.ts'
 import { ImageClassificationWork } from './image-classification-work.ts'
 import { TranscriptionWork } from './transcription-work.ts'
@@ -74,6 +75,7 @@ async function loadWork(
   if (purpose === 'embedding') return await EmbeddingWork.load(plan, imported.module, clock)
   if (purpose === 'transcription') return await TranscriptionWork.load(plan, imported, clock)
   if (purpose === 'classification') return await loadClassifier(plan, imported, clock)
+  if (purpose === 'detection') return await DetectionWork.load(plan, imported)
   throw new ModelyardError('unsupported', `Model "${plan.model}" is for ${purpose}.`)
 }
 

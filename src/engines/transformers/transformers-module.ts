@@ -13,6 +13,9 @@ export interface TransformersModule {
   AutoModelForImageClassification: {
     from_pretrained: (folder: string, options: ModelOptions) => Promise<Classifier>
   }
+  AutoModelForObjectDetection: {
+    from_pretrained: (folder: string, options: ModelOptions) => Promise<Encoder>
+  }
   AutoImageProcessor: { from_pretrained: (folder: string) => Promise<ImageProcessor> }
   RawImage: new (data: Uint8ClampedArray, width: number, height: number, channels: 3) => DecodedImage
   InterruptableStoppingCriteria: new () => InterruptibleCriteria
@@ -62,7 +65,15 @@ export interface DecodedImage {
 }
 
 /** Brings images to the size and the numbers that a model sees. */
-export type ImageProcessor = (images: readonly DecodedImage[]) => Promise<Record<string, Tensor>>
+export interface ImageProcessor {
+  (images: readonly DecodedImage[]): Promise<Record<string, Tensor | undefined>>
+  /** Of models that detect: for each image its boxes (left, top, right, bottom) in pixels of `sizes` (height, width), with numbers of labels. */
+  post_process_object_detection?: (
+    outputs: Record<string, Tensor | undefined>,
+    threshold: number,
+    sizes: [number, number][],
+  ) => { boxes: ArrayLike<number>[]; classes: number[]; scores: number[] }[]
+}
 
 /** What we use of `sharp`, which comes with the package. */
 export type ImageLibrary = (

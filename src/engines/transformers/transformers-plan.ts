@@ -15,6 +15,7 @@ const TASKS: Partial<Record<ModelPurpose, TaskKind>> = {
   embedding: 'embedding',
   transcription: 'transcription',
   classification: 'classification',
+  detection: 'detection',
 }
 
 export const TRANSFORMERS_CAPABILITIES: EngineCapabilities = {
@@ -32,6 +33,7 @@ const COMPUTE: Partial<Record<ModelPurpose, number>> = {
   embedding: 60 * MIB,
   transcription: 400 * MIB,
   classification: 200 * MIB,
+  detection: 400 * MIB,
 }
 
 /** Where nothing says how long a text may be. */

@@ -16,6 +16,7 @@ const TASKS: Record<TaskKind, Task> = {
   transcription: { kind: 'transcription', audio: new Uint8Array([0]) },
   speech: { kind: 'speech', text: 'hi', format: 'wav' },
   classification: { kind: 'classification', inputs: ['hi'] },
+  detection: { kind: 'detection', image: new Uint8Array([0]) },
   image: { kind: 'image', prompt: 'hi', width: 64, height: 64, count: 1 },
 }
 

@@ -1,0 +1,35 @@
+import { decodeModel } from '../dialects/decode-model.ts'
+import type { DialectRequest, RunAction } from '../dialects/dialect.ts'
+import { decodeExtensions } from '../dialects/extensions.ts'
+import { asString, invalidField, optionalNumber } from '../dialects/fields.ts'
+import type { DetectedObject } from '../runs/collect-values.ts'
+import type { Part } from '../tasks/part.ts'
+import { decodeImage } from './decode-image.ts'
+import { describedBody } from './described-request.ts'
+import { WholeAnswer } from './whole-answer.ts'
+
+/** `POST /api/yard/detect` @throws ModelyardError `invalid_request` naming the field */
+export function decodeDetect({ body, headers }: DialectRequest): RunAction {
+  const fields = describedBody('POST /api/yard/detect', body)
+  const model = decodeModel(fields)
+  const threshold = optionalNumber(fields, 'threshold', { least: 0, most: 1 })
+  const options = decodeExtensions(fields, headers)
+  if (fields['image'] === undefined) throw invalidField('image', "'image' is missing; send a data URI.")
+  const image = decodeImage(asString(fields['image'], 'image'), 'image')
+  return {
+    type: 'run',
+    model,
+    tasks: [{ kind: 'detection', image, ...(threshold !== undefined && { threshold }) }],
+    options,
+    encoder: detection(model),
+    featureFields: { task: 'model' },
+  }
+}
+
+function detection(model: string): WholeAnswer {
+  const objects: DetectedObject[] = []
+  const take = (part: Part): void => {
+    if (part.type === 'object') objects.push({ label: part.label, score: part.score, box: part.box })
+  }
+  return new WholeAnswer(take, () => ({ model, objects }))
+}
