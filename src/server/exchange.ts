@@ -4,7 +4,7 @@ import { ModelyardError } from '../base/errors.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { discardBody, hasUnreadBody } from './discard-body.ts'
 import { errorStatus, retryHeaders } from './error-status.ts'
-import { createId } from '../base/ids.ts'
+import { createOrderedId } from '../base/ids.ts'
 import type { AccessRecord } from './server-options.ts'
 
 /** How errors look on a route. */
@@ -28,7 +28,7 @@ export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** 24 hex digits; `req_` + id is sent as `x-request-id`. */
-  readonly id: string = createId('')
+  readonly id: string
   /** How an error is told; set as soon as the path is known. */
   shape: ErrorShape = PLAIN_ERRORS
   readonly #context: ExchangeContext
@@ -42,6 +42,7 @@ export class Exchange {
     this.request = request
     this.response = response
     this.#context = context
+    this.id = createOrderedId('', context.clock.wallTime())
     this.#startedAt = context.clock.now()
     if (response.destroyed) this.#leave()
     response.once('close', this.#close)

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { YardEvent, YardEventName } from '../events/event-map.ts'
-import { prune, type Retention } from './retention.ts'
+import { Pruning, type Retention } from './retention.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 export interface StoredEvent {
@@ -21,27 +21,22 @@ const NOT_KEPT: ReadonlySet<YardEventName> = new Set<YardEventName>([
 
 const INSERT = 'INSERT INTO events (name, at, data) VALUES (?, ?, ?)'
 const SELECT = 'SELECT name, at, data FROM events ORDER BY number DESC LIMIT ?'
-const PRUNE_EVERY = 1000
 
 /** The life of models and of the yard, for people who ask afterwards. */
 export class EventTable {
   readonly #queue: WriteQueue
-  readonly #clock: Clock
-  readonly #retention: Retention
-  #appended = 0
+  readonly #pruning: Pruning
 
   constructor(queue: WriteQueue, clock: Clock, retention: Retention) {
     this.#queue = queue
-    this.#clock = clock
-    this.#retention = retention
-    this.#prune()
+    this.#pruning = new Pruning({ queue, clock, table: 'events', time: 'at', retention })
   }
 
   append({ name, at, data }: YardEvent): void {
     if (NOT_KEPT.has(name)) return
     const event: StoredEvent = { name, at, data }
     this.#queue.add({ sql: INSERT, values: [name, Math.round(at), JSON.stringify(data)], row: event })
-    if (++this.#appended % PRUNE_EVERY === 0) this.#prune()
+    this.#pruning.noteAppended()
   }
 
   /** The newest events, newest first. */
@@ -54,9 +49,5 @@ export class EventTable {
       data: JSON.parse(String(data)) as unknown,
     }))
     return [...waiting, ...written].slice(0, limit)
-  }
-
-  #prune(): void {
-    prune(this.#queue, 'events', 'at', this.#retention, this.#clock.wallTime())
   }
 }

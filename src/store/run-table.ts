@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { RunLog, RunQuery, RunRecord } from '../runs/run-log.ts'
-import type { Retention } from './retention.ts'
-import { prune } from './retention.ts'
+import { Pruning, type Retention } from './retention.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 const INSERT = `INSERT INTO runs (id, model, instance, kind, started_at, queue_ms, load_ms, prefill_ms, decode_ms, total_ms,
@@ -18,21 +17,14 @@ const FIND = `${SELECT} WHERE model = coalesce(?, model) AND kind = coalesce(?, 
 
 const BY_ID = `${SELECT} WHERE id = ? OR request = ? ORDER BY number DESC LIMIT 1`
 
-/** Appends between two looks at the retention. */
-const PRUNE_EVERY = 1000
-
 /** The activity log. */
 export class RunTable implements RunLog {
   readonly #queue: WriteQueue
-  readonly #clock: Clock
-  readonly #retention: Retention
-  #appended = 0
+  readonly #pruning: Pruning
 
   constructor(queue: WriteQueue, clock: Clock, retention: Retention) {
     this.#queue = queue
-    this.#clock = clock
-    this.#retention = retention
-    this.#prune()
+    this.#pruning = new Pruning({ queue, clock, table: 'runs', time: 'started_at', retention })
   }
 
   append(record: RunRecord): void {
@@ -42,7 +34,7 @@ export class RunTable implements RunLog {
     const why = [record.outcome, record.request, record.placement, record.error]
     const values = [id, model, instance, kind, ...times, ...tokens, ...why]
     this.#queue.add({ sql: INSERT, values, row: record })
-    if (++this.#appended % PRUNE_EVERY === 0) this.#prune()
+    this.#pruning.noteAppended()
   }
 
   /** The newest runs, newest first. */
@@ -66,10 +58,6 @@ export class RunTable implements RunLog {
     const found = waiting.findLast((run) => run.id === id || run.request === id)
     const [row] = this.#queue.read(BY_ID, id, id)
     return found ?? (row as unknown as RunRecord | undefined)
-  }
-
-  #prune(): void {
-    prune(this.#queue, 'runs', 'started_at', this.#retention, this.#clock.wallTime())
   }
 }
 
