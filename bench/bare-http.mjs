@@ -25,5 +25,7 @@ const server = createServer((request, response) => {
     response.end(body)
   })
 })
-server.listen(0, '127.0.0.1', () => process.send(`http://127.0.0.1:${server.address().port}`))
+// To whoever forked it, or on standard output.
+const say = process.send?.bind(process) ?? console.log
+server.listen(0, '127.0.0.1', () => say(`http://127.0.0.1:${server.address().port}`))
 process.on('disconnect', () => process.exit(0))

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { MODEL, startServer, streamChat } from './server.mjs'
-import { row, spread } from './statistics.mjs'
+import { join } from 'node:path'
+import { MODEL, ROOT, startServer, streamChat } from './server.mjs'
+import { ratios, row, spread } from './statistics.mjs'
 
 const ROUNDS = 7
 
@@ -8,12 +11,27 @@ function residentMiB(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
 }
 
+/** Milliseconds from the start of a bare node:http server to the line that says it listens: what of ours is Node's and this machine's. */
+async function startBareServer() {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, [join(ROOT, 'bench/bare-http.mjs')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(child.stdout, 'data')
+  const took = performance.now() - startedAt
+  child.kill()
+  await once(child, 'exit')
+  return took
+}
+
 /** From the start of the process to listening and to the first token of a model that is not in memory; memory without a model. */
 export async function benchStart() {
   const listening = []
+  const bare = []
   const resident = []
   const firstToken = []
   for (let round = 0; round < ROUNDS; round++) {
+    bare.push(await startBareServer())
     const server = await startServer({
       m: { file: MODEL, context: 2048, system: '', device: { gpu: false } },
     })
@@ -29,6 +47,8 @@ export async function benchStart() {
     await server.stop()
   }
   row('start to listening, ms', spread(listening, 0), '≤ 350')
+  row('start to listening, ms: bare node:http', spread(bare, 0))
+  row('start to listening: ratio', spread(ratios(listening, bare)))
   row('resident memory without a model, MiB', spread(resident, 1), '≤ 90')
   row('first token of a cold model, ms', spread(firstToken, 0), '≤ 1300')
 }
