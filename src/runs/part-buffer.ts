@@ -36,6 +36,8 @@ export class PartBuffer {
   #size = 0
   #outcome: SourceOutcome | undefined
   #abandoned: SourceOutcome | undefined
+  /** Parts that the reader waits for. */
+  #wanted = 1
   #wakeReader: (() => void) | undefined
   #wakePump: (() => void) | undefined
 
@@ -52,6 +54,16 @@ export class PartBuffer {
     return part
   }
 
+  /** Parts that wait to be taken. */
+  get count(): number {
+    return this.#waiting.length
+  }
+
+  /** The next of them, which stays. */
+  get first(): Part | undefined {
+    return this.#waiting.first
+  }
+
   /** How it ended for the reader, once it has; parts may still wait to be taken. */
   get outcome(): SourceOutcome | undefined {
     return this.#outcome ?? this.#abandoned
@@ -63,9 +75,11 @@ export class PartBuffer {
     this.#wakeReader?.()
   }
 
-  /** Resolves when there is a part to take, or an outcome. One reader at a time. */
-  async arrival(): Promise<void> {
-    if (!this.#waiting.isEmpty || this.outcome !== undefined) return
+  /** Resolves when there are so many parts to take, or an outcome, or when no more comes before some are taken. One reader at a time. */
+  async arrival(wanted = 1): Promise<void> {
+    const isPaused = this.#wakePump !== undefined && this.#waiting.length > 0
+    if (this.#waiting.length >= wanted || this.outcome !== undefined || isPaused) return
+    this.#wanted = wanted
     await new Promise<void>((resolve) => {
       this.#wakeReader = resolve
     })
@@ -88,6 +102,7 @@ export class PartBuffer {
       let next = await this.#source.next()
       while (next.done !== true) {
         this.#add(next.value)
+        this.#addReady()
         if (this.#size > this.#options.capacity) await this.#untilRead()
         next = await this.#source.next()
       }
@@ -97,11 +112,17 @@ export class PartBuffer {
     }
   }
 
+  #addReady(): void {
+    const source = this.#source
+    if (source.takeReady === undefined) return
+    for (let part = source.takeReady(); part !== undefined; part = source.takeReady()) this.#add(part)
+  }
+
   #add(part: Part): void {
     this.#options.onPart?.(part)
     this.#waiting.push(part)
     this.#size += sizeOf(part)
-    this.#wakeReader?.()
+    if (this.#waiting.length >= this.#wanted) this.#wakeReader?.()
   }
 
   #taken(part: Part): void {
@@ -121,6 +142,7 @@ export class PartBuffer {
       this.#options.cancelSource(new ModelyardError('slow_reader', message))
       return
     }
+    this.#wakeReader?.()
     await new Promise<void>((resolve) => {
       this.#wakePump = resolve
     })

@@ -8,8 +8,13 @@ export class PartQueue {
   #parts: (Part | undefined)[] = []
   #head = 0
 
-  get isEmpty(): boolean {
-    return this.#head === this.#parts.length
+  get length(): number {
+    return this.#parts.length - this.#head
+  }
+
+  /** The oldest part, which stays. */
+  get first(): Part | undefined {
+    return this.#parts[this.#head]
   }
 
   push(part: Part): void {

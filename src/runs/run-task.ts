@@ -2,7 +2,7 @@ import { abortError, onAbort } from '../base/abort.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { formatDuration } from '../base/durations.ts'
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
-import { createId } from '../base/ids.ts'
+import { createOrderedId } from '../base/ids.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import { requireFormat } from '../grammar/require-format.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
@@ -12,12 +12,13 @@ import {
   sharedBeginning,
   type Fingerprint,
 } from '../tasks/fingerprint.ts'
-import type { Part, PartStream, Result } from '../tasks/part.ts'
+import type { Part, Result } from '../tasks/part.ts'
 import type { CrashRecord } from './crash-record.ts'
 import type { LiveRuns } from './live-runs.ts'
 import { PartBuffer, type SlowReaderRule, type SourceOutcome } from './part-buffer.ts'
 import type { PreparedModel } from './prepared-model.ts'
 import type { RunLog } from './run-log.ts'
+import { partsOf, type RunReader } from './run-reader.ts'
 import type { Run, RunInfo, RunRequest } from './run.ts'
 import { AnswerCollector } from './answer-collector.ts'
 import { unsupportedFeature } from './unsupported-feature.ts'
@@ -40,23 +41,24 @@ export interface RunSurroundings {
   slowReader: { capacity: number; rule: SlowReaderRule }
 }
 
-/** Starts a run: resolve → lease → engine → stream → account. What is wrong comes out of `parts`. */
+/** Starts a run: resolve → lease → engine → stream → account. What is wrong comes out of whoever reads it. */
 export function startRun(surroundings: RunSurroundings, request: RunRequest): Run {
   const info: RunInfo = {
-    id: createId('run_'),
+    id: createOrderedId('run_', surroundings.clock.wallTime()),
     model: request.model,
     queueMs: 0,
     loadMs: 0,
     promptTokens: 0,
     cachedTokens: 0,
   }
-  return { info, parts: new RunningTask(surroundings, request, info).parts() }
+  const reader = new RunningTask(surroundings, request, info)
+  return { info, reader, parts: partsOf(reader) }
 }
 
 type SlotContent = NonNullable<Parameters<Lease['release']>[0]>
 
 /** One execution of a task, from the resolved name to the row in the log. */
-class RunningTask {
+class RunningTask implements RunReader {
   readonly #surroundings: RunSurroundings
   readonly #request: RunRequest
   readonly #info: RunInfo
@@ -71,8 +73,11 @@ class RunningTask {
   readonly #wallStartedAt: number
   #answer = new AnswerCollector()
   #partsSent = false
+  #isRepeated = false
   /** Whether a worker had it, so that the worker's death is this run's affair. */
   #wasLeased = false
+  /** What holds on to the run, from its beginning to its end. */
+  #ties: readonly (() => void)[] | undefined
 
   constructor(surroundings: RunSurroundings, request: RunRequest, info: RunInfo) {
     this.#surroundings = surroundings
@@ -82,34 +87,50 @@ class RunningTask {
     this.#wallStartedAt = surroundings.clock.wallTime()
   }
 
-  async *parts(): PartStream {
-    const release = this.#listen()
-    const end = this.#surroundings.live.begin({
-      info: this.#info,
-      kind: this.#request.task.kind,
-      request: this.#request.request ?? null,
-      startedAt: this.#wallStartedAt,
-    })
-    let outcome = 'aborted'
-    let result: Result | undefined
-    let failure: ModelyardError | undefined
+  async arrival(): Promise<Result | undefined> {
     try {
-      const prepared = await this.#surroundings.prepare(this.#request.model, this.#controller.signal)
-      this.#info.model = prepared.id
-      this.#refuseWhatCannotBe(prepared)
-      result = yield* this.#withOneRepeat()
-      outcome = result.finishReason
+      if (this.#ties === undefined) await this.#begin()
+      const result = await this.#arrivalOrRepeat()
+      if (result !== undefined) this.#end(result.finishReason, result)
       return result
     } catch (thrown) {
-      failure = toModelyardError(thrown)
-      outcome = failure.code
+      const failure = toModelyardError(thrown)
+      this.#buffer?.leave()
+      this.#end(failure.code, undefined, failure)
       throw failure
-    } finally {
-      release()
-      this.#patience?.cancel()
-      end()
-      this.#account(outcome, result, failure)
     }
+  }
+
+  take(): Part | undefined {
+    const part = this.#buffer?.take()
+    if (part !== undefined) this.#partsSent = true
+    return part
+  }
+
+  leave(): void {
+    this.#buffer?.leave()
+    if (this.#ties !== undefined) this.#end('aborted')
+  }
+
+  async #begin(): Promise<void> {
+    const { live } = this.#surroundings
+    const { model, task, request = null } = this.#request
+    const { kind } = task
+    const end = live.begin({ info: this.#info, kind, request, startedAt: this.#wallStartedAt })
+    this.#ties = [this.#listen(), end]
+    const prepared = await this.#surroundings.prepare(model, this.#controller.signal)
+    this.#info.model = prepared.id
+    this.#refuseWhatCannotBe(prepared)
+  }
+
+  /** Once, however it comes about. */
+  #end(outcome: string, result?: Result, failure?: ModelyardError): void {
+    const ties = this.#ties ?? []
+    if (ties.length === 0) return
+    this.#ties = []
+    for (const untie of ties) untie()
+    this.#patience?.cancel()
+    this.#account(outcome, result, failure)
   }
 
   /** The caller's signal and the run's own time limit end everything below through one controller. */
@@ -146,75 +167,58 @@ class RunningTask {
   }
 
   /** R11: a worker that dies under a run that has not sent anything is replaced and the run repeated once. */
-  async *#withOneRepeat(): PartStream {
+  async #arrivalOrRepeat(): Promise<Result | undefined> {
     try {
-      return yield* this.#attempt()
+      return await this.#nextOf(this.#buffer ?? (await this.#attempt()))
     } catch (thrown) {
-      if (!this.#mayRepeat(thrown)) throw thrown
+      if (!this.#mayRepeat(thrown)) throw this.#isRepeated ? this.#told(thrown) : thrown
     }
     this.#answer = new AnswerCollector()
     this.#controller = new AbortController()
-    try {
-      return yield* this.#attempt()
-    } catch (thrown) {
-      const { crashes } = this.#surroundings
-      if (isWorkerDeath(thrown) && crashes.isPoison(this.#info.model, this.#request.task))
-        throw poisonError(this.#info.model, thrown)
-      throw thrown
-    }
+    this.#buffer = undefined
+    this.#isRepeated = true
+    return this.#arrivalOrRepeat()
   }
 
   #mayRepeat(thrown: unknown): boolean {
-    return isWorkerDeath(thrown) && this.#wasLeased && !this.#partsSent && !this.#isStopped
+    const isFirst = !this.#isRepeated && !this.#partsSent
+    return isFirst && isWorkerDeath(thrown) && this.#wasLeased && !this.#isStopped
+  }
+
+  #told(thrown: unknown): unknown {
+    const { crashes } = this.#surroundings
+    const { model } = this.#info
+    const isPoison = isWorkerDeath(thrown) && crashes.isPoison(model, this.#request.task)
+    return isPoison ? poisonError(model, thrown) : thrown
   }
 
   /**
    * `started` goes out together with the first part after it: until then the run can still be repeated on another worker without the client
    * seeing two beginnings.
    */
-  async *#attempt(): PartStream {
-    const buffer = await this.#begin()
-    this.#buffer = buffer
-    let held: Part | undefined
-    try {
-      for (;;) {
-        const part = buffer.take()
-        if (part === undefined && buffer.outcome === undefined) {
-          await buffer.arrival()
-        } else if (part?.type === 'started') {
-          this.#noteStart(part)
-          held = part
-        } else {
-          if (part === undefined && buffer.outcome !== undefined && 'error' in buffer.outcome)
-            throw buffer.outcome.error
-          this.#partsSent = true
-          if (held !== undefined) yield held
-          held = undefined
-          if (part !== undefined) yield part
-          else if (buffer.outcome !== undefined && 'result' in buffer.outcome) return buffer.outcome.result
-        }
-      }
-    } finally {
-      buffer.leave()
-    }
+  async #nextOf(buffer: PartBuffer): Promise<Result | undefined> {
+    await buffer.arrival(this.#partsSent ? 1 : 2)
+    const { outcome, first, count } = buffer
+    if (outcome === undefined) return undefined
+    const isAllTold = first === undefined || (count === 1 && first.type === 'started')
+    if ('error' in outcome && isAllTold) throw outcome.error
+    return first === undefined && 'result' in outcome ? outcome.result : undefined
   }
 
-  async #begin(): Promise<PartBuffer> {
+  async #attempt(): Promise<PartBuffer> {
     const fingerprint = this.#request.cache === 'none' ? [] : fingerprintOf(this.#request.task)
     const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
     this.#wasLeased = true
     this.#noteLease(lease)
     this.#surroundings.crashes.runStarted(lease.instance)
-    return new PartBuffer(lease.run(this.#request.task, { controller: this.#controller }), {
+    this.#buffer = new PartBuffer(lease.run(this.#request.task, { controller: this.#controller }), {
       capacity: this.#surroundings.slowReader.capacity,
       whenFull: this.#surroundings.slowReader.rule,
-      onPart: (part) => {
-        if (part.type === 'started') lease.reportPrompt(part.promptTokens)
-        this.#answer.add(part)
-      },
+      onPart: (part) => this.#notePart(part, lease),
       onSourceEnded: (outcome) => this.#giveBack(lease, fingerprint, outcome),
       cancelSource: (reason) => this.#controller.abort(reason),
     })
+    return this.#buffer
   }
 
   #acquireRequest(fingerprint: Fingerprint): AcquireRequest {
@@ -261,9 +265,12 @@ class RunningTask {
     return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()), usage }
   }
 
-  #noteStart(part: Part & { type: 'started' }): void {
+  #notePart(part: Part, lease: Lease): void {
+    this.#answer.add(part)
+    if (part.type !== 'started') return
     this.#info.promptTokens = part.promptTokens
     this.#info.cachedTokens = part.cachedTokens
+    lease.reportPrompt(part.promptTokens)
   }
 
   #account(outcome: string, result: Result | undefined, failure: ModelyardError | undefined): void {

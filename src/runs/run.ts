@@ -3,6 +3,7 @@ import type { PartStream } from '../tasks/part.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Priority } from '../pool/limits.ts'
+import type { RunReader } from './run-reader.ts'
 
 /** A task on its way, from any dialect or from the library. */
 export interface RunRequest {
@@ -48,6 +49,8 @@ export interface RunInfo {
 export interface Run {
   readonly info: RunInfo
   readonly parts: PartStream
+  /** The same for less; whoever takes it leaves `parts` alone. Absent for runs that are made of others. */
+  readonly reader?: RunReader
   /** Turns that were made on the way to the last answer: calls of tools and their results. */
   readonly said?: readonly Message[]
 }

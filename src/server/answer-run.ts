@@ -3,7 +3,8 @@ import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { FeatureFields, RunAction } from '../dialects/dialect.ts'
 import type { YardPort } from '../dialects/yard-port.ts'
-import type { Run, RunInfo } from '../runs/run.ts'
+import type { Run } from '../runs/run.ts'
+import { StreamReader } from '../runs/run-reader.ts'
 import type { Result } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
 import { AnswerWriter } from './answer-writer.ts'
@@ -80,32 +81,27 @@ async function forward(
   writer: AnswerWriter,
   progress: { started: boolean },
 ): Promise<Result> {
-  let ended = false
+  const reader = run.reader ?? new StreamReader(run.parts)
   try {
     for (;;) {
-      const next = await run.parts.next()
-      if (next.done) {
-        ended = true
-        return completed(next.value, run.info)
+      const result = await reader.arrival()
+      if (result !== undefined) return completed(result)
+      for (let part = reader.take(); part !== undefined; part = reader.take()) {
+        progress.started = true
+        writer.begin(run.info)
+        writer.write(encoder.part(part, index))
+        if (writer.blocked) await writer.drained()
+        if (exchange.gone) throw abortError(exchange.signal)
       }
-      progress.started = true
-      writer.begin(run.info)
-      writer.write(encoder.part(next.value, index))
-      if (writer.blocked) await writer.drained()
-      if (exchange.gone) throw abortError(exchange.signal)
     }
   } finally {
-    // Harmless when the generator has ended by itself; otherwise it gives the slot back.
-    if (!ended) await run.parts.return(undefined as never)
+    // Harmless when the run has ended by itself; otherwise it gives the slot back.
+    reader.leave()
   }
 }
 
 /** Over HTTP a run that was cut is an error; only library calls keep what came until then (P13). */
-function completed(result: Result | undefined, info: RunInfo): Result {
-  if (result === undefined) {
-    // A stream without its result is broken, never complete (R12).
-    throw new ModelyardError('engine_failed', `The run ${info.id} ended without a result.`)
-  }
+function completed(result: Result): Result {
   if (result.finishReason === 'timeout')
     throw new ModelyardError('timeout', 'The request ran into its time limit.')
   if (result.finishReason === 'abort') throw new ModelyardError('aborted', 'The request was aborted.')

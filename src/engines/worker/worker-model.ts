@@ -3,7 +3,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import { measureProcessTree } from '../../host/process-memory.ts'
-import type { PartStream } from '../../tasks/part.ts'
+import type { Part, PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
 import type { Call, CallValue, FromWorker } from './protocol.ts'
@@ -74,15 +74,20 @@ export class WorkerModel implements LoadedModel {
     return this.#worker.logPath
   }
 
-  async *run(task: Task, options: RunOptions): PartStream {
+  run(task: Task, options: RunOptions): PartStream {
+    const ready: Part[] = []
+    const takeReady = (): Part | undefined => (options.signal.aborted ? undefined : ready.shift())
+    return Object.assign(this.#perform(task, options, ready), { takeReady })
+  }
+
+  /** @param ready parts of the batch at hand, which the reader may take before it asks for the next */
+  async *#perform(task: Task, options: RunOptions, ready: Part[]): PartStream {
     const { id, run } = this.#startRun(task, options)
     const removeListener = onAbort(options.signal, () => run.cancel())
     try {
       for (let batch = await run.nextBatch(); batch !== undefined; batch = await run.nextBatch()) {
-        for (const part of batch.parts) {
-          if (options.signal.aborted) break
-          yield part
-        }
+        ready.push(...batch.parts)
+        while (ready.length > 0 && !options.signal.aborted) yield ready.shift() as Part
         run.giveBack(batch.made)
       }
       return run.result()
