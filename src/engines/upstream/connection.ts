@@ -1,6 +1,8 @@
-import type { Dispatcher } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
+import { onAbort } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { beginningOf, refusalText } from '../bounded-body.ts'
+import { ReplyBody } from './reply-body.ts'
 
 /** Milliseconds to connect. */
 const CONNECT_TIMEOUT = 5000
@@ -15,67 +17,150 @@ export interface Exchange {
   signal: AbortSignal
   /** Longest silence before the answer's first byte, in milliseconds. */
   firstByteTimeout: number
+  /** Called when all of an answer that has begun has come, or nothing more of it will. */
+  onOver?: () => void
 }
 
-export interface Reply {
-  status: number
-  retryAfter?: number
-  body: AsyncIterable<Buffer>
+/** An answer that has begun. */
+export class Reply {
+  readonly status: number
+  /** Milliseconds from now. */
+  readonly retryAfter: number | undefined
+  readonly body: ReplyBody
+
+  constructor(status: number, retryAfter: number | undefined, body: ReplyBody) {
+    this.status = status
+    this.retryAfter = retryAfter
+    this.body = body
+  }
+
   /** The beginning of a body as text: of a refusal no more is needed. */
-  text: () => Promise<string>
+  async text(): Promise<string> {
+    return await refusalText(this.body)
+  }
+
   /** All of a document's body. @throws when it is longer than 16 MiB */
-  whole: () => Promise<string>
+  async whole(): Promise<string> {
+    const bytes = await beginningOf(this.body, LONGEST_DOCUMENT)
+    if (bytes.length > LONGEST_DOCUMENT) throw new Error('what it sent is longer than 16 MiB')
+    return bytes.toString('utf8')
+  }
 }
 
-/** HTTP to the endpoints, with kept connections. undici is loaded on first use: it costs 60 ms of a server's start. */
+/** Where an address leads. */
+interface Target {
+  pool: Pool
+  path: string
+}
+
+/**
+ * HTTP to the endpoints, with kept connections. undici is loaded on first use: it costs 60 ms of a server's start. Its answers are taken as they are
+ * dispatched, not as the streams that its `request` makes of them.
+ */
 export class Connection {
   readonly #clock: Clock
-  #dispatcher: Dispatcher | undefined
+  readonly #pools = new Map<string, Pool>()
+  /** By address, of which there are a few for each endpoint. */
+  readonly #targets = new Map<string, Target>()
+  #isClosed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** @throws what undici throws when nobody answers; the signal's reason when it fires */
-  async send({ url, key, body, signal, firstByteTimeout }: Exchange): Promise<Reply> {
-    const { request } = await import('undici')
-    const response = await request(url, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        accept: 'application/json, text/event-stream',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(key !== undefined && { authorization: `Bearer ${key}` }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      dispatcher: await this.#agent(),
-      headersTimeout: firstByteTimeout,
-      bodyTimeout: firstByteTimeout,
-      signal,
+  async send(exchange: Exchange): Promise<Reply> {
+    const { url, signal, firstByteTimeout: timeout, onOver = () => undefined } = exchange
+    const { pool, path } = this.#targets.get(url) ?? (await this.#target(url))
+    return await new Promise((resolve, reject) => {
+      const answer = new DispatchedAnswer(signal, this.#clock, { resolve, reject, onOver })
+      pool.dispatch({ path, headersTimeout: timeout, bodyTimeout: timeout, ...requestOf(exchange) }, answer)
     })
-    const { statusCode, headers, body: stream } = response
-    const retryAfter = this.#retryAfter(headers['retry-after'])
-    return {
-      status: statusCode,
-      ...(retryAfter !== undefined && { retryAfter }),
-      body: stream,
-      text: async () => refusalText(stream),
-      whole: async () => {
-        const bytes = await beginningOf(stream, LONGEST_DOCUMENT)
-        if (bytes.length > LONGEST_DOCUMENT) throw new Error('what it sent is longer than 16 MiB')
-        return bytes.toString('utf8')
-      },
-    }
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher?.destroy()
-    this.#dispatcher = undefined
+    this.#isClosed = true
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()))
   }
 
-  async #agent(): Promise<Dispatcher> {
-    const { Agent } = await import('undici')
-    this.#dispatcher ??= new Agent({ connect: { timeout: CONNECT_TIMEOUT } })
-    return this.#dispatcher
+  async #target(url: string): Promise<Target> {
+    const { Pool } = await import('undici')
+    const { origin, pathname, search } = new URL(url)
+    const pool = this.#pools.get(origin) ?? new Pool(origin, { connect: { timeout: CONNECT_TIMEOUT } })
+    this.#pools.set(origin, pool)
+    const target = { pool, path: pathname + search }
+    this.#targets.set(url, target)
+    if (this.#isClosed) await pool.destroy()
+    return target
+  }
+}
+
+function requestOf({ body, key }: Exchange): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
+  const headers: Record<string, string> = { accept: 'application/json, text/event-stream' }
+  if (key !== undefined) headers['authorization'] = `Bearer ${key}`
+  if (body === undefined) return { method: 'GET', headers }
+  headers['content-type'] = 'application/json'
+  return { method: 'POST', headers, body: JSON.stringify(body) }
+}
+
+interface Outcome {
+  resolve: (reply: Reply) => void
+  reject: (error: Error) => void
+  onOver: () => void
+}
+
+/** One answer as undici tells of it. */
+class DispatchedAnswer implements Dispatcher.DispatchHandler {
+  readonly #signal: AbortSignal
+  readonly #clock: Clock
+  readonly #outcome: Outcome
+  readonly #unlisten: () => void
+  #controller: Dispatcher.DispatchController | undefined
+  #body: ReplyBody | undefined
+
+  constructor(signal: AbortSignal, clock: Clock, outcome: Outcome) {
+    this.#signal = signal
+    this.#clock = clock
+    this.#outcome = outcome
+    this.#unlisten = onAbort(signal, () => this.#abort())
+  }
+
+  #abort(): void {
+    const reason = this.#signal.reason as Error
+    this.#controller?.abort(reason)
+    this.onResponseError(undefined, reason)
+  }
+
+  /** Also when it is sent again because the connection was closed before it could be. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#signal.aborted) controller.abort(this.#signal.reason as Error)
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // Hints on the way, before the answer itself.
+    if (status < 200) return
+    this.#body = new ReplyBody(controller, this.#outcome.onOver)
+    this.#outcome.resolve(new Reply(status, this.#retryAfter(headers['retry-after']), this.#body))
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#body?.add(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#unlisten()
+    this.#body?.end()
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#unlisten()
+    if (this.#body === undefined) this.#outcome.reject(error)
+    else this.#body.end(error)
   }
 
   /** Seconds or a date (RFC 9110, 10.2.3), as milliseconds from now. */

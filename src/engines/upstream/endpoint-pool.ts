@@ -103,20 +103,25 @@ export class EndpointPool {
   ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
     const { model, key, firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
     endpoint.begin()
+    // Busy until its answer has been read or given up.
+    let isBusy = true
+    const onOver = (): void => {
+      if (isBusy) endpoint.end()
+      isBusy = false
+    }
     try {
       const url = (aboveApi ? rootOf(endpoint.url).root : endpoint.url) + path
-      const reply = await this.#connection.send({ url, key, body, signal, firstByteTimeout })
+      const reply = await this.#connection.send({ url, key, body, signal, firstByteTimeout, onOver })
       if (reply.status === 200 || body === undefined) {
         endpoint.succeeded()
-        return { reply: counted(reply, endpoint) }
+        return { reply }
       }
       const passing = isPassing(reply.status)
       if (passing) endpoint.failed()
       else endpoint.succeeded()
-      endpoint.end()
       return { error: this.#refusal(endpoint.url, reply, await reply.text()), passing }
     } catch (error) {
-      endpoint.end()
+      onOver()
       if (signal.aborted) throw error
       endpoint.failed()
       return { error: unreachable(model, endpoint.url, error), passing: true }
@@ -131,28 +136,4 @@ export class EndpointPool {
       ...(retryAfter !== undefined && { retryAfter }),
     })
   }
-}
-
-/** The endpoint is busy until its answer has been read or given up. */
-function counted(reply: Reply, endpoint: Endpoint): Reply {
-  let over = false
-  const end = (): void => {
-    if (!over) endpoint.end()
-    over = true
-  }
-  async function* body(): AsyncGenerator<Buffer, void, void> {
-    try {
-      yield* reply.body
-    } finally {
-      end()
-    }
-  }
-  const ended = async (reading: () => Promise<string>): Promise<string> => {
-    try {
-      return await reading()
-    } finally {
-      end()
-    }
-  }
-  return { ...reply, body: body(), text: () => ended(reply.text), whole: () => ended(reply.whole) }
 }

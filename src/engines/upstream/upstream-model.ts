@@ -1,4 +1,4 @@
-import { abortError } from '../../base/abort.ts'
+import { abortError, onAbort } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
@@ -10,8 +10,8 @@ import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts
 import type { Reply } from './connection.ts'
 import { countTokensThere } from './count-tokens.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
+import { EventReader } from './event-reader.ts'
 import { learnFromRefusal } from './learn-from-refusal.ts'
-import { readEvents } from './read-events.ts'
 import { lacksAbility } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
 import { UNKNOWN_USAGE, usageOf, WireAnswer } from './wire-answer.ts'
@@ -21,6 +21,9 @@ interface WireEmbeddings {
   data?: { index: number; embedding: number[] }[]
   usage?: { prompt_tokens?: number } | null
 }
+
+/** Why a request is ended whose reader has left; nobody hears it. */
+const LEFT = new ModelyardError('aborted', 'The reader left.')
 
 /** What a model of an upstream works with. */
 export interface UpstreamParts {
@@ -55,23 +58,33 @@ export class UpstreamModel implements LoadedModel {
     })
   }
 
-  async *run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
+  run(task: Task, options: RunOptions): PartStream {
+    const ready: Part[] = []
+    return Object.assign(this.#perform(task, options, ready), { takeReady: () => ready.shift() })
+  }
+
+  /** @param ready parts that have come and that the reader may take before it asks for the next */
+  async *#perform(task: Task, { slot, keptPrefix, signal }: RunOptions, ready: Part[]): PartStream {
     this.#check()
     signal.throwIfAborted()
     const own = new AbortController()
+    const unlisten = onAbort(signal, () => own.abort(abortError(signal)))
     this.#running.add(own)
+    let isComplete = false
     try {
-      const both = AbortSignal.any([signal, own.signal])
       const reply = await this.#endpoints.open(this.#request(task), {
         slot: keptPrefix > 0 ? slot : undefined,
-        signal: both,
+        signal: own.signal,
       })
-      return yield* task.kind === 'embedding' ? this.#vectors(reply) : this.#text(reply)
+      const result = yield* task.kind === 'embedding' ? this.#vectors(reply) : this.#text(reply, ready)
+      isComplete = true
+      return result
     } catch (error) {
-      if (signal.aborted) throw abortError(signal)
       throw own.signal.aborted ? abortError(own.signal) : this.#judged(task, error)
     } finally {
-      own.abort() // Ends the request there when the reader has left.
+      unlisten()
+      // Ends the request there when the reader has left.
+      if (!isComplete) own.abort(LEFT)
       this.#running.delete(own)
     }
   }
@@ -135,17 +148,19 @@ export class UpstreamModel implements LoadedModel {
     return lacksAbility(this.plan.model, ability.name, error)
   }
 
-  async *#text(reply: Reply): AsyncGenerator<Part, Result, void> {
+  async *#text({ body }: Reply, ready: Part[]): AsyncGenerator<Part, Result, void> {
     const begun = this.#clock.now()
     let first: number | undefined
     const answer = new WireAnswer()
-    for await (const chunk of readEvents(reply.body)) {
+    const events = new EventReader()
+    while (!events.isDone && (await body.arrival())) {
       this.#moved()
-      for (const part of answer.read(chunk)) {
-        first ??= this.#clock.now()
-        yield part
-      }
+      const failure = readInto(ready, body.take(), events, answer)
+      if (ready.length > 0) first ??= this.#clock.now()
+      for (let part = ready.shift(); part !== undefined; part = ready.shift()) yield part
+      if (failure !== undefined) throw failure
     }
+    body.finish()
     if (!answer.complete) throw this.#broken()
     const answering = first ?? this.#clock.now()
     return answer.result({ prefill: answering - begun, decode: this.#clock.now() - answering })
@@ -187,5 +202,20 @@ export class UpstreamModel implements LoadedModel {
       'engine_failed',
       `The upstream of model "${this.plan.model}" ended its answer before it was complete.`,
     )
+  }
+}
+
+/** @returns what is wrong with the bytes, so that all that came before it is told first */
+function readInto(
+  ready: Part[],
+  bytes: Buffer | undefined,
+  events: EventReader,
+  answer: WireAnswer,
+): unknown {
+  try {
+    for (const chunk of events.read(bytes ?? Buffer.alloc(0))) ready.push(...answer.read(chunk))
+    return undefined
+  } catch (error) {
+    return error
   }
 }

@@ -7,6 +7,7 @@ import type { ContentPart, Message, Tool, ToolChoice } from '../../tasks/message
 import type { TextGeneration } from '../../tasks/sampling.ts'
 import { writesText, type Task } from '../../tasks/task.ts'
 
+/** What is undefined is not sent: zero and the empty text are. */
 type Fields = Record<string, unknown>
 
 /** A request in OpenAI's language: the path after the endpoint's beginning, and the body. */
@@ -40,13 +41,8 @@ export function wireRequest(task: Task, settings: WireSettings): WireRequest {
     : { path: '/completions', body: { ...common, ...completionFields(task) } }
 }
 
-/** Without what is absent; zero and the empty text stay. */
-function present(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-}
-
 function samplingFields({ sampling, maxTokens, stop }: TextGeneration, defaults: ModelDefaults): Fields {
-  return present({
+  return {
     temperature: sampling.temperature ?? defaults.temperature,
     top_p: sampling.topP ?? defaults.topP,
     top_k: sampling.topK ?? defaults.topK,
@@ -58,7 +54,7 @@ function samplingFields({ sampling, maxTokens, stop }: TextGeneration, defaults:
     logit_bias: sampling.logitBias,
     max_tokens: maxTokens ?? defaults.maxTokens,
     stop: stop.length === 0 ? undefined : stop,
-  })
+  }
 }
 
 function chatFields(task: ChatTask, system: string | undefined): Fields {
@@ -66,7 +62,7 @@ function chatFields(task: ChatTask, system: string | undefined): Fields {
     task
   const thinking = reasoning === undefined ? {} : { enable_thinking: reasoning.enabled }
   const options = { ...thinking, ...templateOptions }
-  return present({
+  return {
     messages: withSystem(messages, system).map(wireMessage),
     tools: tools?.map(wireTool),
     tool_choice: tools === undefined ? undefined : wireChoice(toolChoice),
@@ -75,7 +71,7 @@ function chatFields(task: ChatTask, system: string | undefined): Fields {
     logprobs: topLogprobs === undefined ? undefined : true,
     top_logprobs: topLogprobs,
     chat_template_kwargs: Object.keys(options).length === 0 ? undefined : options,
-  })
+  }
 }
 
 function withSystem(messages: readonly Message[], system: string | undefined): readonly Message[] {
@@ -88,7 +84,7 @@ function wireMessage(message: Message): Fields {
   if (message.role === 'tool') return { role: 'tool', content, tool_call_id: message.toolCallId }
   if (message.role !== 'assistant') return { ...message, content }
   const { reasoning, toolCalls } = message
-  return present({
+  return {
     role: 'assistant',
     content: content === '' && toolCalls !== undefined ? null : content,
     reasoning_content: reasoning,
@@ -97,7 +93,7 @@ function wireMessage(message: Message): Fields {
       type: 'function',
       function: { name, arguments: written },
     })),
-  })
+  }
 }
 
 function wireContent(content: string | readonly ContentPart[]): unknown {
@@ -113,7 +109,7 @@ function wirePart(part: ContentPart): Fields {
 }
 
 function wireTool({ name, description, parameters, strict }: Tool): Fields {
-  return { type: 'function', function: present({ name, description, parameters, strict }) }
+  return { type: 'function', function: { name, description, parameters, strict } }
 }
 
 function wireChoice(choice: ToolChoice | undefined): unknown {
@@ -128,9 +124,9 @@ function wireFormat(format: OutputFormat | undefined): unknown {
 }
 
 function completionFields({ prompt, suffix, echo }: CompletionTask): Fields {
-  return present({ prompt, suffix, echo })
+  return { prompt, suffix, echo }
 }
 
 function embeddingFields({ inputs, dimensions }: EmbeddingTask): Fields {
-  return present({ input: inputs, dimensions, encoding_format: 'float' })
+  return { input: inputs, dimensions, encoding_format: 'float' }
 }

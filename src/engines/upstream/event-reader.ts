@@ -1,0 +1,53 @@
+import { StringDecoder } from 'node:string_decoder'
+import { createParser } from 'eventsource-parser'
+import { ModelyardError } from '../../base/errors.ts'
+import type { WireChunk } from './wire-answer.ts'
+
+/** Longest event that is read: a stream without line ends must not fill the memory. */
+const LONGEST_EVENT = 16 * 1024 * 1024
+
+/** Reads the JSON of each event until `[DONE]`. */
+export class EventReader {
+  #waiting: string[] = []
+  readonly #parser = createParser({ onEvent: ({ data }) => this.#waiting.push(data) })
+  readonly #decoder = new StringDecoder('utf8')
+  #since = 0
+  #isDone = false
+
+  /** Whether `[DONE]` came. */
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  /** What is whole with these bytes. @throws ModelyardError `engine_failed` for what is no JSON, in its place */
+  *read(bytes: Buffer): Generator<WireChunk, void, void> {
+    this.#since += bytes.length
+    this.#parser.feed(this.#decoder.write(bytes))
+    if (this.#waiting.length > 0) this.#since = 0
+    if (this.#since > LONGEST_EVENT) throw unreadable('an event longer than 16 MiB')
+    const events = this.#waiting
+    this.#waiting = []
+    for (const data of events) {
+      this.#isDone ||= data === '[DONE]'
+      if (this.#isDone) return
+      yield parsed(data)
+    }
+  }
+}
+
+function parsed(data: string): WireChunk {
+  try {
+    const value: unknown = JSON.parse(data)
+    if (typeof value === 'object' && value !== null) return value
+  } catch {
+    // Told below: its text is not, for it may be a user's.
+  }
+  throw unreadable('an event that is no JSON object')
+}
+
+function unreadable(what: string): ModelyardError {
+  return new ModelyardError(
+    'engine_failed',
+    `The upstream sent ${what}; is its address the beginning of an OpenAI API?`,
+  )
+}

@@ -1,0 +1,85 @@
+import type { Dispatcher } from 'undici'
+
+/** Bytes that may wait to be taken; then the connection is paused. */
+const MOST_WAITING = 256 * 1024
+/** Bytes that are let pass after the end of what is wanted, so that the connection can be kept. */
+const LONGEST_REST = 64 * 1024
+
+/** The body of an answer as it comes. Whoever reads takes all that is here, without a promise for each piece. */
+export class ReplyBody implements AsyncIterable<Buffer> {
+  readonly #controller: Dispatcher.DispatchController
+  readonly #onOver: () => void
+  #chunks: Buffer[] = []
+  #waiting = 0
+  /** Bytes that may still come although nobody wants them; undefined = all are wanted. */
+  #rest: number | undefined
+  #isOver = false
+  #error: Error | undefined
+  #wake: (() => void) | undefined
+
+  /** @param onOver called once, when nothing more comes */
+  constructor(controller: Dispatcher.DispatchController, onOver: () => void) {
+    this.#controller = controller
+    this.#onOver = onOver
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#rest !== undefined) return this.#letPass(chunk)
+    this.#chunks.push(chunk)
+    this.#waiting += chunk.length
+    if (this.#waiting > MOST_WAITING) this.#controller.pause()
+    this.#wake?.()
+  }
+
+  #letPass(chunk: Buffer): void {
+    this.#rest = (this.#rest ?? 0) - chunk.length
+    if (this.#rest < 0) this.#controller.abort(new Error('The answer goes on after its end.'))
+  }
+
+  end(error?: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#error = error
+    this.#onOver()
+    this.#wake?.()
+  }
+
+  /** All that is here; undefined when that is nothing. */
+  take(): Buffer | undefined {
+    const [first] = this.#chunks
+    if (first === undefined) return undefined
+    const bytes = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)
+    this.#chunks = []
+    this.#waiting = 0
+    this.#controller.resume()
+    return bytes
+  }
+
+  /** @returns true as soon as there is something to take, false at the end @throws what broke the connection */
+  async arrival(): Promise<boolean> {
+    if (this.#chunks.length === 0 && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = undefined
+    }
+    if (this.#chunks.length > 0) return true
+    if (this.#error !== undefined) throw this.#error
+    return false
+  }
+
+  /** Nothing more is wanted. */
+  finish(): void {
+    this.#rest = LONGEST_REST
+    this.#chunks = []
+    this.#controller.resume()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
+    try {
+      while (await this.arrival()) yield this.take() ?? Buffer.alloc(0)
+    } finally {
+      this.finish()
+    }
+  }
+}
