@@ -52,7 +52,13 @@ export class IsolatedEngines {
       [new SpeechEngine(packaged), packaged],
       [new ScriptedEngine({ clock }), {}],
     ]
-    const upstream = new UpstreamEngine({ clock, environmentVariable, onLearned })
+    const upstream = new UpstreamEngine({
+      clock,
+      environmentVariable,
+      onLearned,
+      recordsDirectory: directories.workers,
+      logDirectory: directories.logs,
+    })
     const llamaServer = new LlamaServerEngine({
       clock,
       deviceBytes,

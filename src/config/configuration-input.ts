@@ -1,5 +1,6 @@
 import type { Engine } from '../engines/engine.ts'
 import type { ScriptedOptions } from '../engines/scripted/scripted-options.ts'
+import type { StartOptions } from '../engines/upstream/start-options.ts'
 import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts'
 
 /** Bytes, or for example `"6GiB"`. */
@@ -126,12 +127,17 @@ export type ScriptedInput = { engine: 'scripted' } & Omit<ScriptedOptions, 'memo
     memory?: Size | Record<string, Size>
   }
 
+/** What one process takes: bytes of this machine's memory, or bytes per domain. */
+type ProcessMemory = Size | Record<string, Size>
+
 /** A model that another server has in memory, reached through OpenAI's API. */
 export type UpstreamInput = { engine: 'upstream' } & Omit<
   UpstreamOptions,
-  'url' | 'memory' | 'firstByteTimeout' | 'refresh'
+  'url' | 'memory' | 'firstByteTimeout' | 'refresh' | 'start'
 > & {
-    url: string | string[]
+    /** Absent where `start` says how to get one. */
+    url?: string | string[]
+    start?: Omit<StartOptions, 'memory'> & { memory: ProcessMemory | ProcessMemory[] }
     memory?: Size
     firstByteTimeout?: Duration
     refresh?: Duration

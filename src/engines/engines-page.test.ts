@@ -52,8 +52,8 @@ const ENGINES: DocumentedEngine[] = [
   {
     name: 'upstream',
     capabilities: UPSTREAM_CAPABILITIES,
-    runs: 'whatever another server with OpenAI’s API has in memory; what it can is said in `capabilities`',
-    isolation: 'elsewhere',
+    runs: 'whatever another server with OpenAI’s API has in memory, one that runs or one that is started (`start`)',
+    isolation: 'elsewhere; with `start` in supervised child processes',
     platforms: PLAIN,
   },
   {

@@ -57,7 +57,7 @@ const UNVERIFIED = [
   'classification, and detection in transformers: against graphs that the tests write; no weights could be had',
   'images, image to image and captioning: not there',
   'vLLM, SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard and fakes; no real one of these in this version',
-  'several processes with one fate as one worker (vLLM over several nodes): not there',
+  'vLLM in several processes as one worker (`start: {count: 2}`): real code, run with small programs that behave so; not with vLLM',
 ]
 
 /** The page, whole. */

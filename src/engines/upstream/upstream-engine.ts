@@ -16,6 +16,7 @@ import {
 } from '../engine.ts'
 import { EndpointPool } from './endpoint-pool.ts'
 import { EndpointSurvey, type SurveyedEndpoint } from './endpoint-survey.ts'
+import { ServerGroup } from './server-group.ts'
 import { UpstreamModel } from './upstream-model.ts'
 import { upstreamOptions, type UpstreamOptions } from './upstream-options.ts'
 import { planUpstream, UPSTREAM_CAPABILITIES } from './upstream-plan.ts'
@@ -27,11 +28,16 @@ export interface UpstreamEngineOptions {
   environmentVariable?: (name: string) => string | undefined
   /** Told when an endpoint's refusal changed what is known of a model, so that it is planned anew. */
   onLearned?: (model: string) => void
+  /** Where servers that are started are written down while they run, and where their output is kept. Absent = nowhere. */
+  recordsDirectory?: string
+  logDirectory?: string
 }
 
 /** Milliseconds for an endpoint to say which models it has. */
 const PROBE_TIMEOUT = 10_000
 const DEFAULT_REFRESH = 300_000
+/** Of a server that is started with the model nothing is known before. */
+const NO_ENDPOINT: ModelFacts = { format: 'none', fileSize: 0, contentId: '', purpose: 'generation' }
 
 /**
  * Models that another server has in memory: anything that speaks OpenAI's API (vLLM, SGLang, LM Studio, llama-server, another Modelyard, a
@@ -44,12 +50,15 @@ export class UpstreamEngine implements Engine {
   readonly #environmentVariable: (name: string) => string | undefined
   readonly #onLearned: (model: string) => void
   readonly #survey: EndpointSurvey
+  readonly #directories: Pick<UpstreamEngineOptions, 'recordsDirectory' | 'logDirectory'>
 
   constructor({
     clock = new SystemClock(),
     environmentVariable = () => undefined,
     onLearned = () => undefined,
+    ...directories
   }: UpstreamEngineOptions = {}) {
+    this.#directories = directories
     this.#clock = clock
     this.#environmentVariable = environmentVariable
     this.#onLearned = onLearned
@@ -67,6 +76,7 @@ export class UpstreamEngine implements Engine {
   /** Asks the endpoint at most once a minute; costs no tokens there. */
   async inspect(spec: ModelSpec, signal: AbortSignal): Promise<ModelFacts> {
     const options = upstreamOptions(spec)
+    if (options.start !== undefined) return NO_ENDPOINT
     try {
       const endpoint = this.#endpointOf(spec.id, options)
       return factsFrom(await this.#survey.factsOf(endpoint, options.remoteModel ?? spec.id, signal))
@@ -79,6 +89,7 @@ export class UpstreamEngine implements Engine {
 
   async listModels(spec: ModelSpec, signal: AbortSignal): Promise<ModelList> {
     const options = upstreamOptions(spec)
+    if (options.start !== undefined) throw notListed(spec.id)
     const { refresh = DEFAULT_REFRESH } = options
     const models = await this.#survey.list(this.#endpointOf(spec.id, options), signal)
     if (models === undefined) throw noList(spec.id, options.url)
@@ -89,7 +100,10 @@ export class UpstreamEngine implements Engine {
   async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
     const options = upstreamOptions(plan.spec)
     onProgress({ stage: 'starting' })
-    const endpoint = this.#endpointOf(plan.model, options)
+    const group = await this.#groupOf(plan, options, signal)
+    const found = this.#endpointOf(plan.model, options)
+    const endpoint =
+      group === undefined ? found : { ...found, urls: [group.url], key: group.key ?? found.key }
     const endpoints = new EndpointPool({
       ...endpoint,
       firstByteTimeout: options.firstByteTimeout,
@@ -102,11 +116,28 @@ export class UpstreamEngine implements Engine {
         this.#survey.refused(endpoint, options.remoteModel ?? plan.model, ability)
         this.#onLearned(plan.model)
       }
-      return new UpstreamModel(plan, { options, endpoints, clock: this.#clock, learn })
+      const clock = this.#clock
+      return new UpstreamModel(plan, {
+        options,
+        endpoints,
+        clock,
+        learn,
+        ...(group !== undefined && { group }),
+      })
     } catch (error) {
       await endpoints.close()
+      await group?.stop()
       throw signal.aborted ? loadAborted(signal) : error
     }
+  }
+
+  async #groupOf(
+    { model }: LoadPlan,
+    { start }: UpstreamOptions,
+    signal: AbortSignal,
+  ): Promise<ServerGroup | undefined> {
+    if (start === undefined) return undefined
+    return await ServerGroup.start({ model, start, clock: this.#clock, signal, ...this.#directories })
   }
 
   #endpointOf(model: string, options: UpstreamOptions): SurveyedEndpoint {
@@ -156,6 +187,13 @@ function factsFrom(endpoint: EndpointFacts): ModelFacts {
 function purposeOf({ abilities }: EndpointFacts): ModelPurpose {
   const can = (name: string): boolean | undefined => abilities.find((ability) => ability.name === name)?.has
   return can('embedding') === true && can('chat') === false ? 'embedding' : 'generation'
+}
+
+function notListed(model: string): ModelyardError {
+  return new ModelyardError(
+    'config_invalid',
+    `"${model}" stands for all models of an endpoint, so it needs a url; a server that is started serves one.`,
+  )
 }
 
 function noList(model: string, [url = '']: readonly string[]): ModelyardError {

@@ -1,5 +1,5 @@
 import { abortError, onAbort } from '../../base/abort.ts'
-import type { Clock } from '../../base/clock.ts'
+import { waitAtMost, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { EndpointAbility } from '../../models/model-facts.ts'
@@ -12,10 +12,14 @@ import { countTokensThere } from './count-tokens.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 import { EventReader } from './event-reader.ts'
 import { learnFromRefusal } from './learn-from-refusal.ts'
+import type { ServerGroup } from './server-group.ts'
 import { lacksAbility } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
 import { UNKNOWN_USAGE, usageOf, WireAnswer } from './wire-answer.ts'
 import { wireRequest } from './wire-request.ts'
+
+/** Milliseconds. */
+const EXIT_NEWS = 300
 
 interface WireEmbeddings {
   data?: { index: number; embedding: number[] }[]
@@ -32,23 +36,30 @@ export interface UpstreamParts {
   clock: Clock
   /** Told what the endpoint turned out not to have. */
   learn: (ability: EndpointAbility) => void
+  /** The server behind it, when it was started for this model. */
+  group?: ServerGroup
 }
 
 /** A model that somebody else has in memory. "Loaded" means: it answered that it is there. */
 export class UpstreamModel implements LoadedModel {
   readonly plan: LoadPlan
   readonly exited: Promise<ExitReport>
+  /** Of the process that serves, when it was started for this model. */
+  readonly pid?: number
   lastProgress?: number
   readonly #options: UpstreamOptions
   readonly #endpoints: EndpointPool
   readonly #clock: Clock
   readonly #learn: UpstreamParts['learn']
+  readonly #group: ServerGroup | undefined
   readonly #running = new Set<AbortController>()
   #gone = false
   #exit: (report: ExitReport) => void = () => undefined
 
-  constructor(plan: LoadPlan, { options, endpoints, clock, learn }: UpstreamParts) {
+  constructor(plan: LoadPlan, { options, endpoints, clock, learn, group }: UpstreamParts) {
     this.plan = plan
+    this.#group = group
+    if (group?.pid !== undefined) this.pid = group.pid
     this.#learn = learn
     this.#options = options
     this.#endpoints = endpoints
@@ -56,6 +67,11 @@ export class UpstreamModel implements LoadedModel {
     this.exited = new Promise((resolve) => {
       this.#exit = resolve
     })
+    void group?.exited.then((report) => this.#leave(group.failure, report))
+  }
+
+  get logPath(): string | undefined {
+    return this.#group?.logPath
   }
 
   run(task: Task, options: RunOptions): PartStream {
@@ -80,6 +96,7 @@ export class UpstreamModel implements LoadedModel {
       isComplete = true
       return result
     } catch (error) {
+      if (!own.signal.aborted && !isAnswered(error)) await this.#exitNews()
       throw own.signal.aborted ? abortError(own.signal) : this.#judged(task, error)
     } finally {
       unlisten()
@@ -113,7 +130,8 @@ export class UpstreamModel implements LoadedModel {
 
   async memory(): Promise<MeasuredFootprint> {
     this.#check()
-    return asMeasured(this.plan.footprint)
+    const ram = await this.#group?.memory()
+    return { ...asMeasured(this.plan.footprint), ...(ram !== undefined && { ram }) }
   }
 
   /** It is the pool's watch over a process that could hang; here there is none, and each request has its own deadline. */
@@ -127,7 +145,22 @@ export class UpstreamModel implements LoadedModel {
     const cut = new ModelyardError('run_cut', `Model "${this.plan.model}" was unloaded while it answered.`)
     for (const running of this.#running) running.abort(cut)
     await this.#endpoints.close()
-    this.#exit({ expected: true, reason: 'it was unloaded.', logTail: [] })
+    if (this.#group === undefined) this.#exit({ expected: true, reason: 'it was unloaded.', logTail: [] })
+    else await this.#group.stop()
+    await this.exited
+  }
+
+  /** All processes of the server are gone: runs end with the reason, not with a broken connection. */
+  #leave(failure: Error | undefined, report: ExitReport): void {
+    this.#gone = true
+    for (const running of this.#running) running.abort(failure)
+    void this.#endpoints.close()
+    this.#exit(report)
+  }
+
+  /** A broken connection may turn out to be the end of the server. */
+  async #exitNews(): Promise<void> {
+    if (this.#group !== undefined) await waitAtMost(this.#clock, EXIT_NEWS, this.exited)
   }
 
   #request(task: Task): ReturnType<typeof wireRequest> {
@@ -218,4 +251,9 @@ function readInto(
   } catch (error) {
     return error
   }
+}
+
+/** A refusal is an answer; anything else may be the end of the server. */
+function isAnswered(error: unknown): boolean {
+  return error instanceof ModelyardError && error.details['status'] !== undefined
 }

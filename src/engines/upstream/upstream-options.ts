@@ -1,7 +1,8 @@
 import { object, oneOrMore, type Fields } from '../../base/compound-shapes.ts'
 import { duration, number, size, text } from '../../base/scalar-shapes.ts'
-import { described, readShape, type Shape } from '../../base/shape.ts'
+import { described, readShape, shapeError, type Problem, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { startShape, type StartOptions } from './start-options.ts'
 import { capabilitySwitches, type CapabilitySwitches } from '../capability-switches.ts'
 
 /** What requests to an upstream can ask for at all. */
@@ -24,8 +25,10 @@ export type UpstreamSwitches = CapabilitySwitches<(typeof UPSTREAM_SWITCHES)[num
 
 /** What a model with `engine: upstream` may say. Durations in milliseconds, sizes in bytes. */
 export interface UpstreamOptions {
-  /** Beginning of an OpenAI-compatible API, `https://…/v1`; several serve the same model. */
+  /** Beginning of an OpenAI-compatible API, `https://…/v1`; several serve the same model. Empty where `start` says how to get one. */
   url: string[]
+  /** Starts a server for this model, in one process or several, instead of going to one that runs. */
+  start?: StartOptions
   /** The model's name there. Default: its id here. */
   remoteModel?: string
   /** Sent as `Authorization: Bearer`. Better: `keyEnvironment`, the name of the variable that holds it. */
@@ -54,6 +57,7 @@ export const upstreamOptionFields: Fields = {
     oneOrMore(text(WEB_ADDRESS)),
     'Beginning of an OpenAI-compatible API; several serve the same model.',
   ),
+  start: described(startShape, 'Starts a server for this model, in one process or several; instead of url.'),
   remoteModel: described(text(), "The model's name there; default: its id here."),
   key: described(text(), 'API key; better keyEnvironment.'),
   keyEnvironment: described(text(VARIABLE), 'Environment variable with the API key.'),
@@ -83,15 +87,27 @@ const milliseconds: Shape<number> = {
     typeof value === 'number' ? value : duration({ finite: true }).read(value, path, context),
 }
 
-const shape = object<Fields>(
-  { ...upstreamOptionFields, firstByteTimeout: milliseconds, refresh: milliseconds },
-  { required: ['url'] },
-)
+const shape = object<Fields>({
+  ...upstreamOptionFields,
+  firstByteTimeout: milliseconds,
+  refresh: milliseconds,
+})
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function upstreamOptions(spec: ModelSpec): UpstreamOptions {
-  return readShape(shape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "upstream")`,
-  }) as unknown as UpstreamOptions
+  const what = `model "${spec.id}" (engine "upstream")`
+  const read = readShape(shape, spec.engineOptions, { directory: '.', what })
+  const { url = [], start, ...rest } = read as unknown as Partial<UpstreamOptions>
+  if ((url.length === 0) === (start === undefined)) throw shapeError(what, [WHERE])
+  const { count = 1, memory = [] } = start ?? {}
+  if (start !== undefined && memory.length !== 1 && memory.length !== count)
+    throw shapeError(what, [wrongMemory(memory.length, count)])
+  return { url, ...rest, ...(start !== undefined && { start }) }
+}
+
+const WHERE: Problem = { path: [], at: 'value', message: 'needs "url", or "start", and not both' }
+
+function wrongMemory(told: number, count: number): Problem {
+  const message = `must be one, or one for each of the ${count} processes, not ${told}`
+  return { path: ['start', 'memory'], at: 'value', message }
 }

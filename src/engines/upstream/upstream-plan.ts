@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { EndpointAbility, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import { declaredFootprint } from '../declared-memory.ts'
+import { declaredBytes, declaredFootprint } from '../declared-memory.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type LoadPlan } from '../engine.ts'
+import { memoryOfAll } from './start-options.ts'
 import { UPSTREAM_SWITCHES, UPSTREAM_TASKS, upstreamOptions } from './upstream-options.ts'
 
 /** What the OpenAI API promises of a chat model. The rest differs from server to server: the endpoint says it, or the configuration. */
@@ -18,10 +19,11 @@ export const UPSTREAM_CAPABILITIES: EngineCapabilities = {
 /** Nothing is known of the model there; what is too long, it refuses itself. */
 const DEFAULT_CONTEXT = 131_072
 
-/** Slots are how many requests may be there at once. Without `memory` it costs nothing here. @throws ModelyardError `config_invalid` */
+/** Slots are how many requests may be there at once. Without `memory` it costs nothing here; one that is started costs what all its processes take. @throws ModelyardError `config_invalid` */
 export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
   const options = upstreamOptions(spec)
-  const { memory = 0, capabilities } = options
+  const { memory = 0, capabilities, start } = options
+  const declared = start === undefined ? { ram: memory } : memoryOfAll(start)
   const { key: _secret, ...shown } = options
   const contextSize = spec.context ?? facts.endpoint?.contextLength ?? DEFAULT_CONTEXT
   const parts = ['upstream', spec.id, contextSize, spec.slots, shown]
@@ -32,8 +34,8 @@ export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
     contextSize,
     slots: spec.slots,
     threads: 0,
-    footprint: declaredFootprint({ ram: memory }),
-    loadBytes: 0,
+    footprint: declaredFootprint(declared),
+    loadBytes: start === undefined ? 0 : declaredBytes(declared),
     capabilities: { ...foundCapabilities(facts.endpoint?.abilities ?? []), ...capabilities },
     spec,
     facts,

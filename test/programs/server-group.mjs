@@ -1,0 +1,47 @@
+// One of several processes that make a server together, in miniature: rank 0 waits until the others have called on the master port, then
+// serves OpenAI's API; the others stay until rank 0 is gone. MODE `fails` ends rank 1 at once.
+import { createServer } from 'node:http'
+import { connect, createServer as listenPlainly } from 'node:net'
+
+const [port, rank, count, master, mode] = process.argv.slice(2)
+const KEY = process.env['GROUP_KEY']
+
+function answer(request, response) {
+  request.resume()
+  if (request.headers.authorization !== `Bearer ${KEY}`) return response.writeHead(401).end('{}')
+  if (request.url === '/v1/models') return response.end(JSON.stringify({ data: [{ id: 'group' }] }))
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const chunk = (text, finish) =>
+    `data: ${JSON.stringify({ choices: [{ delta: { content: text }, finish_reason: finish }] })}\n\n`
+  response.write(chunk(`${count} processes`, null))
+  if (mode === 'hangs') return undefined
+  return response.end(`${chunk('', 'stop')}data: [DONE]\n\n`)
+}
+
+function serve() {
+  createServer(answer).listen(Number(port), '127.0.0.1')
+}
+
+function lead() {
+  let missing = Number(count) - 1
+  if (missing === 0) return serve()
+  return listenPlainly((socket) => {
+    socket.on('error', () => undefined)
+    missing--
+    if (missing === 0) serve()
+  }).listen(Number(master), '127.0.0.1')
+}
+
+function follow() {
+  if (mode === 'fails') {
+    console.error('rank 1 has no device')
+    process.exit(3)
+  }
+  const socket = connect(Number(master), '127.0.0.1')
+  // The leader may not listen yet.
+  socket.on('error', () => setTimeout(follow, 50))
+  socket.on('connect', () => socket.on('close', () => process.exit(0)))
+}
+
+if (rank === '0') lead()
+else follow()
