@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 
 export const ROOT = resolve(import.meta.dirname, '..')
 const INSTALLED_MARK = join(ROOT, 'node_modules', '.modelyard-installed')
@@ -22,25 +23,31 @@ function newestIn(path) {
 const SAY_EVERY = 3000
 
 /**
- * Runs a command that is silent for long, and says every few seconds what it is about. `progress` = a few words, asked each time.
- * Its own output is shown on standard error.
+ * Runs a command that takes long, and says every few seconds what it is about. `counted` = which of its lines are steps; all others are
+ * shown on standard error. @returns how long it took
  */
-export function runWithNews(command, args, { doing, progress, ...options }) {
+function runWithNews(command, args, { doing, counted, total, ...options }) {
   const begun = Date.now()
   const seconds = () => `${Math.round((Date.now() - begun) / 1000)} s`
+  let steps = 0
   return new Promise((done, reject) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2], ...options })
-    const news = setInterval(
-      () => console.error(`modelyard: ${doing}: ${progress()}, ${seconds()}`),
-      SAY_EVERY,
-    )
+    const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], ...options })
+    for (const output of [child.stdout, child.stderr]) {
+      createInterface({ input: output }).on('line', (line) => {
+        if (counted.test(line)) steps++
+        else if (line !== '') console.error(line)
+      })
+    }
+    const tell = () =>
+      console.error(`modelyard: ${doing}: ${Math.min(steps, total)} of ${total} packages, ${seconds()}`)
+    const news = setInterval(tell, SAY_EVERY)
     const end = (problem) => {
       clearInterval(news)
-      if (problem !== undefined) reject(new Error(`\`${command} ${args.join(' ')}\` failed: ${problem}`))
-      else done(seconds())
+      if (problem === undefined) done(seconds())
+      else reject(new Error(`\`${command} ${args.join(' ')}\` failed: ${problem}`))
     }
     child.on('error', (error) => end(error.message))
-    child.on('exit', (status) => end(status === 0 ? undefined : `it ended with exit code ${status}`))
+    child.on('close', (status) => end(status === 0 ? undefined : `it ended with exit code ${status}`))
   })
 }
 
@@ -70,31 +77,26 @@ function leaveMark(path) {
   writeFileSync(path, '')
 }
 
-/** Packages that the lock file names for any platform: some of them are not for this one. */
+/** Packages of the lock file that are for this platform. */
 function packagesToInstall() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
-  return Object.keys(packages).filter((path) => path !== '').length
-}
-
-/** npm unpacks each package into a folder of its own; scopes hold several. */
-function unpackedPackages() {
-  const modules = join(ROOT, 'node_modules')
-  const names = (folder) => (existsSync(folder) ? readdirSync(folder) : [])
-  return names(modules).flatMap((name) => (name.startsWith('@') ? names(join(modules, name)) : [name])).length
+  const suits = (list, here) => list === undefined || list.includes(here)
+  const isHere = ({ os, cpu, link }) =>
+    link !== true && suits(os, process.platform) && suits(cpu, process.arch)
+  return Object.entries(packages).filter(([path, entry]) => path !== '' && isHere(entry)).length
 }
 
 export async function installDependencies() {
   if (isFresh(INSTALLED_MARK, ['package-lock.json'])) return
-  const most = packagesToInstall()
-  console.error(
-    `modelyard: installing dependencies with npm (up to ${most} packages, a minute or two the first time) …`,
-  )
-  const took = await runWithNews('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    doing: 'installing dependencies',
-    progress: () => `${unpackedPackages()} packages unpacked`,
+  const total = packagesToInstall()
+  console.error(`modelyard: installing ${total} packages with npm, this once (a minute or two) …`)
+  const took = await runWithNews('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=http'], {
+    doing: 'installing',
+    counted: /^npm http /,
+    total,
     shell: process.platform === 'win32',
   })
-  console.error(`modelyard: dependencies are installed (${took}).`)
+  console.error(`modelyard: the packages are installed (${took}).`)
   leaveMark(INSTALLED_MARK)
 }
 

@@ -6,7 +6,7 @@ export type ErrorCode =
   | 'aborted' // the caller's signal fired
   | 'checksum_mismatch' // a download does not have the bytes that were promised
   | 'config_invalid'
-  | 'context_length_exceeded' // prompt longer than the context; details: promptTokens, contextSize
+  | 'context_length_exceeded' // prompt longer than the context; details: promptTokens, contextSize, isLeast where it has more
   | 'disk_full'
   | 'download_failed'
   | 'engine_failed' // the engine threw while running a task

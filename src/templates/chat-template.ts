@@ -14,6 +14,7 @@ import { isMarkup } from './tool-calls/markup.ts'
 import { withToolsTold } from './tool-calls/tools-told.ts'
 import { toolUseOf, type ToolUse } from './tool-calls/tool-use.ts'
 import { withToolHistory } from './tool-history.ts'
+import { leastTokensPerTurn } from './turn-tokens.ts'
 
 export interface ChatTemplateOptions {
   /** The model's Jinja template; absent = ChatML. */
@@ -59,6 +60,7 @@ export class ChatTemplate {
   readonly #options: ChatTemplateOptions
   readonly #style: TemplateStyle
   #switches: 'yes' | 'no' | undefined
+  #leastPerTurn: number | undefined
 
   /** @throws ModelyardError `unsupported` when the template cannot be read */
   constructor(options: ChatTemplateOptions) {
@@ -79,6 +81,12 @@ export class ChatTemplate {
   get stops(): readonly string[] {
     if (this.#options.source !== undefined) return []
     return CHATML_STOPS.filter((text) => !this.#control.has(text))
+  }
+
+  /** Tokens that each further turn takes at the least, whatever it says: what cannot fit need not be rendered to be known. */
+  get leastPerTurn(): number {
+    this.#leastPerTurn ??= leastTokensPerTurn((messages) => this.render({ messages }).join(''), this.#control)
+    return this.#leastPerTurn
   }
 
   /**

@@ -19,12 +19,12 @@ function notFound({ message, details }: ModelyardError): string {
 
 /** Official clients look for "context" and "exceed" (BR-07). */
 function contextExceeded({ message, details }: ModelyardError): string {
-  const { promptTokens, contextSize } = details
+  const { promptTokens, contextSize, isLeast } = details
   if (typeof promptTokens !== 'number' || typeof contextSize !== 'number') {
     return `the input exceeds the context length: ${message}`
   }
   return (
-    `the input has ${promptTokens} tokens, which exceeds the model's maximum context length of ${contextSize} tokens; ` +
+    `the input has ${isLeast === true ? 'at least ' : ''}${promptTokens} tokens, which exceeds the model's maximum context length of ${contextSize} tokens; ` +
     'shorten it, or load the model with a larger context'
   )
 }

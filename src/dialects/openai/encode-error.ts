@@ -22,13 +22,13 @@ function errorType(status: number): string {
 
 /** Clients match on the words "maximum context length"; both numbers are in it (BR-07). */
 function errorMessage({ code, message, details }: ModelyardError): string {
-  const { promptTokens, contextSize, feature } = details
+  const { promptTokens, contextSize, isLeast, feature } = details
   if (feature === 'token-input') return message + TOKEN_HINT
   if (code !== 'context_length_exceeded') return message
   if (typeof promptTokens !== 'number' || typeof contextSize !== 'number') return message
   return (
     `This model's maximum context length is ${contextSize} tokens, ` +
-    `but the request has ${promptTokens} tokens. Shorten it, or load the model with a larger context.`
+    `but the request has ${isLeast === true ? 'at least ' : ''}${promptTokens} tokens. Shorten it, or load the model with a larger context.`
   )
 }
 

@@ -4,7 +4,7 @@ import type { AnswerParser } from '../../templates/answer/answer-parser.ts'
 import type { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadPlan } from '../engine.ts'
 import { forcedCallOf, type ForcedCall } from './forced-call.ts'
-import { requireTextWithin } from './require-text-within.ts'
+import { requireTextWithin, requireTurnsWithin } from './require-text-within.ts'
 
 /** What an answer must look like, beside what is read before it. */
 export interface AnswerForm {
@@ -36,6 +36,9 @@ export function renderChat(task: ChatTask, { plan, template, longestToken }: Cha
   const tools = toolChoice === 'none' || task.tools?.length === 0 ? undefined : task.tools
   const reasoning = task.reasoning?.budget === 0 ? { enabled: false } : task.reasoning
   const { system } = plan.spec
+  // System messages may become one, and results part of another turn.
+  const turns = messages.filter(({ role }) => role === 'user' || role === 'assistant').length
+  requireTurnsWithin(plan.contextSize, turns, template.leastPerTurn)
   // Templates shorten what assistants said (their reasoning), never the others.
   const texts = messages.filter(({ role }) => role !== 'assistant').map(({ content }) => contentText(content))
   requireTextWithin(plan.contextSize, { longestToken }, texts)

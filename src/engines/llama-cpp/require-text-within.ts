@@ -11,11 +11,23 @@ export function requireTextWithin(
 ): void {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   const least = Math.ceil(bytes / longestToken)
-  if (least < contextSize) return
+  if (least >= contextSize) throw tooLong(least, contextSize)
+}
+
+/**
+ * Rendering thousands of turns blocks as well: a conversation of more turns than can fit, however short each is, is refused before.
+ * @throws context_length_exceeded with both numbers
+ */
+export function requireTurnsWithin(contextSize: number, turns: number, leastPerTurn: number): void {
+  const least = Math.max(0, turns - 1) * leastPerTurn
+  if (least >= contextSize) throw tooLong(least, contextSize)
+}
+
+function tooLong(least: number, contextSize: number): ModelyardError {
   const message =
     `The maximum context length is ${contextSize} tokens, prompt and answer together, but the prompt alone has at least ${least}; ` +
     'shorten it, or load the model with a larger context.'
-  throw new ModelyardError('context_length_exceeded', message, {
-    details: { promptTokens: least, contextSize },
+  return new ModelyardError('context_length_exceeded', message, {
+    details: { promptTokens: least, contextSize, isLeast: true },
   })
 }
