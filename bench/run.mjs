@@ -1,7 +1,7 @@
-// `npm run bench [start] [overhead] [engine] [isolation] [estimate] [proxy] [llama-server] [simulate]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
+// `npm run bench [start] [overhead] [engine] [isolation] [estimate] [proxy] [llama-server] [simulate] [contexts | contexts:PART]`: ratios side by side in one run, medians of 7 interleaved rounds with their spread.
 // Needs `npm test` to have prepared the engine and the model once. Measure on a machine that does nothing else.
 import { build, installDependencies } from '../scripts/prepare-checkout.mjs'
-import { benchContexts } from './contexts-bench.mjs'
+import { CONTEXT_BENCHES } from './contexts-bench.mjs'
 import { benchEngine } from './engine-bench.mjs'
 import { benchEstimate } from './estimate-bench.mjs'
 import { benchIsolation } from './isolation-bench.mjs'
@@ -24,9 +24,10 @@ const BENCHES = {
 
 await installDependencies()
 build()
-/** The last takes five minutes. */
-const ALL = { ...BENCHES, contexts: benchContexts }
-const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(ALL)
+const ALL = { ...BENCHES, ...CONTEXT_BENCHES }
+const names = process.argv.length > 2 ? process.argv.slice(2) : [...Object.keys(BENCHES), 'contexts']
+const unknown = names.filter((name) => ALL[name] === undefined)
+if (unknown.length > 0) throw new Error(`No bench ${unknown.join(', ')}: ${Object.keys(ALL).join(', ')}`)
 for (const name of names) {
   console.log(`\n${name}`)
   await ALL[name]()

@@ -21,7 +21,13 @@ export function explainRun(run: RunRecord, { store }: Sources): Explanation {
     subject: 'run',
     id,
     model,
-    reasons: [endSentence(run), ...waits, ...placeSentence(run), ...happenings(events)],
+    reasons: [
+      endSentence(run),
+      ...waits,
+      ...placeSentence(run),
+      ...reuseSentence(run),
+      ...happenings(events),
+    ],
     run,
     events: events.slice(-SHOWN).map(toldEvent),
   }
@@ -123,6 +129,12 @@ function waitSentence({ queueMs, loadMs }: Pick<RunRecord, 'queueMs' | 'loadMs'>
 function placeSentence({ instance, placement }: Pick<RunRecord, 'instance' | 'placement'>): string[] {
   if (instance === null) return ['It never had a place.']
   return [placement === null ? `It ran on ${instance}.` : `It ran on ${instance}: ${placement}.`]
+}
+
+function reuseSentence({ promptTokens, cachedTokens, savedMs }: RunRecord): string[] {
+  if (cachedTokens === 0) return []
+  const spared = savedMs >= 1 ? `, which spared ${formatDuration(savedMs)}` : ''
+  return [`Of ${promptTokens} tokens of its prompt ${cachedTokens} were there already${spared}.`]
 }
 
 function instanceSentence(instance: string, leases: number, expiresIn: number | null): string {

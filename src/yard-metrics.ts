@@ -160,7 +160,7 @@ function poolFamilies({ models, instances, queue, runs, threads, contexts }: Poo
     ),
     counter(
       'modelyard_context_saved_seconds_total',
-      'What they would have taken.',
+      'What they would have taken, less the time to read them from disk.',
       known.map(([model, status]) => ({ labels: { model }, value: status.contexts.savedSeconds })),
     ),
     gauge(

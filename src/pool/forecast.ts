@@ -1,6 +1,7 @@
 import type { SerializedError } from '../base/errors.ts'
 import type { HostReading, MemoryDomain } from '../host/memory.ts'
 import { costSentence } from './policy/cost.ts'
+import { residencyOf } from './policy/evict.ts'
 import { largestContext } from './policy/largest-context.ts'
 import { hostShort } from './policy/refusals.ts'
 import { demandFor, findRoom, movable, type Room } from './policy/room.ts'
@@ -73,6 +74,6 @@ function reasonOf(step: Step, instance: Instance): string {
   if (instance.state === 'unloading') return 'is on its way out'
   if (instance.leases > 0) return `runs ${instance.leases} requests`
   if (instance.state !== 'ready') return `is ${instance.state}`
-  const isSafe = step.at < step.rules.safeUntil(instance, step.state.limits)
+  const isSafe = step.at < step.rules.safeUntil(instance, residencyOf(step, instance))
   return isSafe ? 'was loaded or used a moment ago' : `idle, and ${costSentence(step, instance)}`
 }

@@ -54,6 +54,8 @@ export interface Lease extends AsyncDisposable {
   run(task: Task, options?: { signal?: AbortSignal } | { controller: AbortController }): PartStream
   /** Tells that the prompt is in the slot and the answer begins, so that others that begin alike can copy it. Without it they wait for the end. */
   reportPrompt(promptTokens: number): void
+  /** Milliseconds that so many tokens would have taken if the run had had to compute them, less those in which they were read from disk; 0 where no pace was measured yet. */
+  savedTime(cachedTokens: number): number
   /** Gives the slot back. `fingerprint` is the chain of what it holds now; absent = unknown, the next user starts clean (F11). `usage`: what the run took, without which the context is worth nothing on disk. */
   release(outcome?: LeaseOutcome): void
 }

@@ -5,10 +5,19 @@ import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Lease, LeaseOutcome } from './lease.ts'
+import { savedTime } from './policy/context-worth.ts'
 import type { CommandOf, ConfirmedUsage } from './policy/messages.ts'
 
-/** Writes and reads what comes before the run. @returns whether the slot holds what the lease keeps */
-export type Preparation = () => Promise<boolean>
+/** What came of all that was to be done before a run. */
+export interface Prepared {
+  /** Whether the slot holds what the lease keeps. */
+  holds: boolean
+  /** Milliseconds it took to read a parked context; 0 = none was. */
+  readIn: number
+}
+
+/** Writes and reads what comes before the run. */
+export type Preparation = () => Promise<Prepared>
 
 /** How a lease ended, as its owner said. */
 export interface LeaseEnd {
@@ -39,6 +48,7 @@ export class PoolLease implements Lease {
   readonly reason: string
   readonly loaded: LoadedModel
   readonly #chain: Fingerprint
+  readonly #pace: number | undefined
   readonly #prepare: Preparation | undefined
   readonly #around: LeaseSurroundings
   #controller: AbortController | undefined
@@ -47,6 +57,7 @@ export class PoolLease implements Lease {
   #isReleased = false
   #isUntouched = true
   #isPrepared = false
+  #readIn = 0
 
   constructor(
     granted: CommandOf<'grant-lease'>,
@@ -64,6 +75,7 @@ export class PoolLease implements Lease {
     this.reason = granted.reason
     this.loaded = loaded
     this.#chain = chain
+    this.#pace = granted.pace
     this.#prepare = prepare
     this.#around = around
   }
@@ -91,7 +103,8 @@ export class PoolLease implements Lease {
   async *#runPrepared(prepare: Preparation, task: Task, run: RunOptions): PartStream {
     run.signal.throwIfAborted()
     this.#isPrepared = true
-    const holds = await abortable(prepare(), run.signal)
+    const { holds, readIn } = await abortable(prepare(), run.signal)
+    this.#readIn = readIn
     return yield* this.loaded.run(task, holds ? run : { ...run, keptPrefix: 0 })
   }
 
@@ -115,6 +128,10 @@ export class PoolLease implements Lease {
 
   reportPrompt(promptTokens: number): void {
     if (!this.#isReleased && this.#chain.length > 0) this.#around.onPrompt(this, promptTokens)
+  }
+
+  savedTime(cachedTokens: number): number {
+    return savedTime(cachedTokens, this.#pace, this.#readIn)
   }
 
   release(outcome: LeaseOutcome = {}): void {

@@ -3,6 +3,7 @@ import { waitAtMost, type Clock } from '../base/clock.ts'
 import type { LoadedModel } from '../engines/engine.ts'
 import type { ContextShelf } from './context-shelf.ts'
 import type { CommandOf, ParkOrder, PoolFact } from './policy/messages.ts'
+import type { Prepared } from './pool-lease.ts'
 
 /** Milliseconds that an unload waits for contexts to be written; what is not written by then is lost. */
 const UNLOAD_PATIENCE = 10_000
@@ -36,19 +37,19 @@ export class SlotParking {
     await this.#park(loaded, order, { instance })
   }
 
-  /** What comes before a run. @returns whether the slot holds what the lease says it keeps */
+  /** What comes before a run. */
   async prepare(
     loaded: LoadedModel,
     { park = [], restore, instance, slot, lease }: CommandOf<'grant-lease'>,
-  ): Promise<boolean> {
+  ): Promise<Prepared> {
     for (const order of park) await this.#park(loaded, order, { instance, slot })
-    if (restore === undefined) return true
+    if (restore === undefined) return { holds: true, readIn: 0 }
     const { clock, shelf, report } = this.#around
     const begun = clock.now()
     const isRestored = await readInto(loaded, slot, shelf.pathOf(restore))
     const took = clock.now() - begun
     report({ type: 'restore-finished', context: restore, instance, slot, lease, isRestored, took })
-    return isRestored
+    return { holds: isRestored, readIn: took }
   }
 
   async #park(

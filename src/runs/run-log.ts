@@ -13,6 +13,8 @@ export interface RunRecord {
   totalMs: number
   promptTokens: number
   cachedTokens: number
+  /** Milliseconds that those would have taken to compute, as prompts were measured before, less the time to read them from disk. */
+  savedMs: number
   completionTokens: number
   /** A finish reason, or the code of the error that ended it. */
   outcome: string

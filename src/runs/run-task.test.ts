@@ -131,6 +131,7 @@ class Bench {
       slot: 0,
       keptPrefix: 0,
       waited: { queue: 3, load: 2 },
+      savedTime: () => 0,
       reason: 'slot 0 is empty',
       loaded: {} as Lease['loaded'],
       signal: new AbortController().signal,

@@ -78,6 +78,8 @@ class RunningTask implements RunReader {
   #wasLeased = false
   /** What holds on to the run, from its beginning to its end. */
   #ties: readonly (() => void)[] | undefined
+  /** Of the last attempt. */
+  #lease: Lease | undefined
 
   constructor(surroundings: RunSurroundings, request: RunRequest, info: RunInfo) {
     this.#surroundings = surroundings
@@ -209,6 +211,7 @@ class RunningTask implements RunReader {
     const fingerprint = this.#request.cache === 'none' ? [] : fingerprintOf(this.#request.task)
     const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
     this.#wasLeased = true
+    this.#lease = lease
     this.#noteLease(lease)
     this.#surroundings.crashes.runStarted(lease.instance)
     this.#buffer = new PartBuffer(lease.run(this.#request.task, { controller: this.#controller }), {
@@ -293,6 +296,7 @@ class RunningTask implements RunReader {
       totalMs: clock.now() - this.#startedAt,
       promptTokens,
       cachedTokens,
+      savedMs: this.#lease?.savedTime(cachedTokens) ?? 0,
       completionTokens,
       outcome,
       request: this.#request.request ?? null,

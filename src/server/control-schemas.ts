@@ -93,6 +93,7 @@ export const RUN: JsonSchema = record({
   totalMs: NUMBER,
   promptTokens: WHOLE,
   cachedTokens: WHOLE,
+  savedMs: NUMBER,
   completionTokens: WHOLE,
   outcome: TEXT,
   request: TEXT_OR_NULL,

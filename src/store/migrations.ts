@@ -93,6 +93,9 @@ export const MIGRATIONS: readonly string[] = [
     counted_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE runs ADD COLUMN saved_ms REAL NOT NULL DEFAULT 0;
+  `,
 ]
 
 export function storeVersion(database: Database): number {

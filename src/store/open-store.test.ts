@@ -61,6 +61,7 @@ function run(id: string, overrides: Partial<RunRecord> = {}): RunRecord {
     queueMs: 0.5,
     loadMs: 0,
     prefillMs: 12.25,
+    savedMs: 3.5,
     decodeMs: 100,
     totalMs: 113,
     promptTokens: 10,

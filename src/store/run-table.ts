@@ -4,12 +4,12 @@ import { Pruning, type Retention } from './retention.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 const INSERT = `INSERT INTO runs (id, model, instance, kind, started_at, queue_ms, load_ms, prefill_ms, decode_ms, total_ms,
-  prompt_tokens, cached_tokens, completion_tokens, outcome, request, placement, error)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  prompt_tokens, cached_tokens, saved_ms, completion_tokens, outcome, request, placement, error)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const SELECT = `SELECT id, model, instance, kind, started_at AS startedAt, queue_ms AS queueMs, load_ms AS loadMs,
   prefill_ms AS prefillMs, decode_ms AS decodeMs, total_ms AS totalMs, prompt_tokens AS promptTokens,
-  cached_tokens AS cachedTokens, completion_tokens AS completionTokens, outcome, request, placement, error FROM runs`
+  cached_tokens AS cachedTokens, saved_ms AS savedMs, completion_tokens AS completionTokens, outcome, request, placement, error FROM runs`
 
 /** A filter that is null suits every row. */
 const FIND = `${SELECT} WHERE model = coalesce(?, model) AND kind = coalesce(?, kind) AND outcome = coalesce(?, outcome)
@@ -30,7 +30,8 @@ export class RunTable implements RunLog {
   append(record: RunRecord): void {
     const { id, model, instance, kind, startedAt, queueMs, loadMs, prefillMs, decodeMs, totalMs } = record
     const times = [Math.round(startedAt), queueMs, loadMs, prefillMs, decodeMs, totalMs]
-    const tokens = [record.promptTokens, record.cachedTokens, record.completionTokens]
+    const { promptTokens, cachedTokens, savedMs, completionTokens } = record
+    const tokens = [promptTokens, cachedTokens, savedMs, completionTokens]
     const why = [record.outcome, record.request, record.placement, record.error]
     const values = [id, model, instance, kind, ...times, ...tokens, ...why]
     this.#queue.add({ sql: INSERT, values, row: record })

@@ -30,7 +30,7 @@ const open = (path: string): Promise<Store> =>
 
 function run(id: string): RunRecord {
   const times = { queueMs: 0, loadMs: 0, prefillMs: 0, decodeMs: 0, totalMs: 0 }
-  const tokens = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 }
+  const tokens = { promptTokens: 1, cachedTokens: 0, savedMs: 0, completionTokens: 1 }
   // A long outcome, so that a small disk is full soon.
   return {
     id,

@@ -14,7 +14,7 @@ const store = await openStore(path, {
   retention: { runs: { count: 1e9, age: 1e15 }, events: { count: 1e9, age: 1e15 } },
 })
 for (let n = Number(start); ; n++) {
-  const usage = { promptTokens: n, cachedTokens: 0, completionTokens: 1 }
+  const usage = { promptTokens: n, cachedTokens: 0, savedMs: 0, completionTokens: 1 }
   const times = { queueMs: 0, loadMs: 0, prefillMs: 0, decodeMs: 0, totalMs: 0 }
   store.runs.append({
     id: `${n}`,

@@ -44,6 +44,14 @@ function status(over: Partial<Shown> = {}): Shown {
 }
 
 describe('modelyard ps', () => {
+  it('says what is parked and what contexts have spared, where there is anything', () => {
+    const contexts = { count: 2, bytes: 3 * GIB, limit: 20 * GIB, savedTokens: 12_000, savedSeconds: 33 }
+    expect(renderStatus(status({ contexts }))).toContain(
+      'contexts: 2 parked, 3 GiB of 20 GiB; 12000 prompt tokens were not computed again, 33 s spared',
+    )
+    expect(renderStatus(status())).not.toContain('contexts')
+  })
+
   it('shows what each instance holds over all domains, how busy it is and when it goes', () => {
     const lines = renderStatus(
       status({

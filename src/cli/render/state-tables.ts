@@ -9,7 +9,7 @@ import { renderTable } from './table.ts'
 
 /** `modelyard ps`: what is in memory, what waits, and how much room there is. */
 export function renderStatus(
-  status: Pick<YardState, 'instances' | 'queue' | 'activity' | 'memory' | 'threads' | 'runs'>,
+  status: Pick<YardState, 'instances' | 'queue' | 'activity' | 'memory' | 'threads' | 'runs' | 'contexts'>,
 ): string {
   const blocks = [
     status.instances.length === 0 ? 'No model is in memory.' : renderInstances(status.instances),
@@ -71,12 +71,31 @@ function renderQueue(queue: readonly TicketStatus[], activity: readonly Activity
   return renderTable(columns, rows)
 }
 
-function renderRoom({ memory, threads, runs }: Pick<PoolStatus, 'memory' | 'threads' | 'runs'>): string {
+function renderRoom({
+  memory,
+  threads,
+  runs,
+  contexts,
+}: Pick<PoolStatus, 'memory' | 'threads' | 'runs' | 'contexts'>): string {
   const domains = Object.entries(memory).flatMap(([domain, status]) =>
     status === undefined ? [] : [describeDomain(domain, status)],
   )
   const work = `${runs.active} of ${runs.limit} runs, ${threads.active} of ${threads.limit} threads at work`
-  return [...domains, work].join('\n')
+  return [...domains, work, ...describeContexts(contexts)].join('\n')
+}
+
+/** What is parked, and what contexts have spared since the start; nothing where there is neither. */
+function describeContexts({
+  count,
+  bytes,
+  limit,
+  savedTokens,
+  savedSeconds,
+}: PoolStatus['contexts']): string[] {
+  if (count === 0 && savedTokens === 0) return []
+  const most = limit === null ? '' : ` of ${formatBytes(limit)}`
+  const spared = `${savedTokens} prompt tokens were not computed again, ${formatDuration(savedSeconds * 1000)} spared`
+  return [`contexts: ${count} parked, ${formatBytes(bytes)}${most}; ${spared}`]
 }
 
 function describeDomain(domain: string, { booked, budget, host }: DomainStatus): string {

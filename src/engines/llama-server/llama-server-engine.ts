@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { SystemClock, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import { devicesAmong, type MeasuredFootprint } from '../../host/memory.ts'
 import { readGgufHeader } from '../../models/gguf/read-gguf-header.ts'
-import { readVocabulary } from '../../models/gguf/read-vocabulary.ts'
+import { readVocabulary, type GgufVocabulary } from '../../models/gguf/read-vocabulary.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import { weightsId } from '../../models/weights-id.ts'
 import { ChatTemplate } from '../../templates/chat-template.ts'
 import {
   loadAborted,
@@ -32,6 +30,7 @@ import { LLAMA_SERVER_CAPABILITIES, planLlamaServer } from './llama-server-plan.
 import { SavedSlots } from './saved-slots.ts'
 import { refusedInOurWords } from './server-refusal.ts'
 import { startServer, type StartedServer } from './start-server.ts'
+import { stateIdentityOf } from './state-identity.ts'
 import { isNotedText, Vocabulary } from './vocabulary.ts'
 import { WorkerLife } from '../supervision/worker-life.ts'
 
@@ -51,6 +50,16 @@ export interface LlamaServerEngineOptions {
   deviceBytes?: (pid: number) => MeasuredFootprint
 }
 
+/** Evaluated tokens from which on a prefill tells how fast prompts are. */
+const TELLING = 24
+
+/** A load under way. */
+interface Loading {
+  found: FoundServer
+  started: StartedServer
+  vocabulary: Promise<GgufVocabulary>
+}
+
 /** What a server says of itself. */
 interface Props {
   total_slots?: number
@@ -68,7 +77,7 @@ export class LlamaServerEngine implements Engine {
   readonly capabilities: EngineCapabilities = LLAMA_SERVER_CAPABILITIES
   readonly #options: LlamaServerEngineOptions
   readonly #clock: Clock
-  /** Tokens a second in prefill by content of the file and threads, as they were measured when models warmed up. */
+  /** Tokens a second in prefill by content of the file, as they were measured: they decide how much the next load evaluates at once. */
   readonly #speeds = new Map<string, number>()
 
   constructor(options: LlamaServerEngineOptions = {}) {
@@ -98,10 +107,11 @@ export class LlamaServerEngine implements Engine {
     if (signal.aborted) throw loadAborted(signal)
     const refusal = gpuRefusal(plan, true)
     if (refusal !== undefined) throw loadFailed('bad_option', refusal)
+    const vocabulary = vocabularyOf(plan)
     const started = await this.#start(plan, found, options)
     try {
       onProgress({ stage: 'preparing' })
-      return await this.#prepare(plan, found, started, signal)
+      return await this.#prepare(plan, { found, started, vocabulary }, signal)
     } catch (error) {
       await this.#giveUp(started)
       throw signal.aborted
@@ -144,15 +154,14 @@ export class LlamaServerEngine implements Engine {
 
   async #prepare(
     plan: LoadPlan,
-    found: FoundServer,
-    { child, connection, slotFolder }: StartedServer,
+    { found, started: { child, connection, slotFolder }, vocabulary: reading }: Loading,
     signal: AbortSignal,
   ): Promise<LoadedModel> {
+    const { purpose, contentId } = plan.facts
     const { tokenizer, chatTemplate } = plan.facts.gguf ?? {}
-    const header = await readGgufHeader(plan.facts.path ?? '')
     const [props, noted] = await Promise.all([
       connection.json('/props', undefined, signal) as Promise<Props>,
-      readVocabulary(header, isNotedText),
+      reading,
     ])
     requireSlots(plan, props)
     const vocabulary = await Vocabulary.open(noted, connection, {
@@ -188,8 +197,9 @@ export class LlamaServerEngine implements Engine {
       imageMark,
       clock: this.#clock,
       moved: () => life.moved(),
+      evaluated: (tokens: number, took: number) => this.#notePrefill(contentId, tokens, took),
     }
-    const saves = plan.facts.purpose === 'generation' && mmproj === undefined
+    const saves = purpose === 'generation' && mmproj === undefined
     const identity = saves
       ? await stateIdentityOf(plan, `${found.build}:${props.build_info ?? ''}`)
       : undefined
@@ -199,8 +209,15 @@ export class LlamaServerEngine implements Engine {
       host,
       slots: identity === undefined ? undefined : new SavedSlots(identity, slotFolder, connection),
       deviceBytes: this.#options.deviceBytes ?? (() => ({})),
-      onSpeed: (speed) => this.#speeds.set(plan.facts.contentId, speed),
+      isSpeedKnown: this.#speeds.has(contentId),
     })
+  }
+
+  /** The most that was seen counts: a machine that is busy with other things is so for a while only. */
+  #notePrefill(contentId: string, tokens: number, took: number): void {
+    if (tokens < TELLING || took <= 0) return
+    const speed = (tokens * 1000) / took
+    this.#speeds.set(contentId, Math.max(speed, this.#speeds.get(contentId) ?? 0))
   }
 
   async #giveUp({ child, connection, slotFolder }: StartedServer): Promise<void> {
@@ -209,6 +226,13 @@ export class LlamaServerEngine implements Engine {
     await connection.close()
     await rm(slotFolder, { recursive: true, force: true })
   }
+}
+
+/** Read while the server loads the same file. What is wrong with it is told when it is asked for. */
+function vocabularyOf({ facts: { path = '' } }: LoadPlan): Promise<GgufVocabulary> {
+  const reading = readGgufHeader(path).then(async (header) => await readVocabulary(header, isNotedText))
+  reading.catch(() => undefined)
+  return reading
 }
 
 /** What is missing tells the load. */
@@ -223,22 +247,4 @@ function requireSlots({ model, slots, facts }: LoadPlan, { total_slots: there }:
     'bad_option',
     `Model "${model}" was to have ${slots} slots, and its llama-server has ${there}.`,
   )
-}
-
-/** All that must be the same for a parked context to mean the same (BR-51). Tokenizer and template are parts of the file. */
-async function stateIdentityOf({ facts, slots, spec }: LoadPlan, build: string): Promise<string> {
-  const {
-    kvCacheType = 'f16',
-    flashAttention = 'auto',
-    fullWindow = true,
-    lora = [],
-    draft,
-  } = llamaServerOptions(spec)
-  const adapters = await weightsId(lora.map(({ path }) => path))
-  const scales = lora.map(({ scale = 1 }) => scale)
-  const weights = facts.weightsId ?? facts.contentId
-  const parts = ['llama-server', build, weights, kvCacheType, flashAttention, fullWindow, slots]
-  return createHash('sha256')
-    .update(JSON.stringify([...parts, adapters, scales, draft?.path ?? null]))
-    .digest('hex')
 }

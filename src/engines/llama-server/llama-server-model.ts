@@ -12,8 +12,8 @@ import type { SavedSlots } from './saved-slots.ts'
 import type { TextHost } from './text-host.ts'
 import { runText, type TextTask } from './text-run.ts'
 
-/** Enough to see how fast prompts are evaluated. */
-const WARM_UP_WORDS = 64
+/** Enough to see how fast prompts are evaluated; where that is known, one will do. */
+const WARM_UP_WORDS = 24
 
 export interface LlamaServerModelParts extends ServerModelParts {
   host: TextHost & PooledHost
@@ -21,8 +21,8 @@ export interface LlamaServerModelParts extends ServerModelParts {
   slots: SavedSlots | undefined
   /** What a process holds on devices. */
   deviceBytes: (pid: number) => MeasuredFootprint
-  /** Told how many tokens a second are evaluated. */
-  onSpeed: (tokensPerSecond: number) => void
+  /** How many tokens a second are evaluated was measured before. */
+  isSpeedKnown: boolean
 }
 
 /** A model in a llama-server of its own. */
@@ -68,7 +68,8 @@ export class LlamaServerModel extends ServerModel {
   override async warmUp(signal: AbortSignal): Promise<void> {
     const { facts, contextSize } = this.plan
     if (facts.purpose !== 'generation') return await this.#warmUpPooled(signal)
-    const words = Array.from({ length: Math.min(WARM_UP_WORDS, contextSize >> 2) }, (_, index) => index)
+    const most = this.#parts.isSpeedKnown ? 1 : WARM_UP_WORDS
+    const words = Array.from({ length: Math.min(most, contextSize >> 2) }, (_, index) => index)
     const task: Task = {
       kind: 'completion',
       prompt: words.join(' '),
@@ -76,8 +77,7 @@ export class LlamaServerModel extends ServerModel {
       stop: [],
       maxTokens: 1,
     }
-    const { usage, timings } = await readThrough(this.run(task, { slot: 0, keptPrefix: 0, signal }))
-    if (timings.prefill > 0) this.#parts.onSpeed((usage.promptTokens * 1000) / timings.prefill)
+    await readThrough(this.run(task, { slot: 0, keptPrefix: 0, signal }))
   }
 
   override async memory(): Promise<MeasuredFootprint> {

@@ -13,9 +13,9 @@ import type { ServerConnection } from '../supervision/server-connection.ts'
 import { startFailure } from './start-failure.ts'
 
 /** Milliseconds between two questions whether the model is loaded. */
-const INTERVAL = 25
+const INTERVAL = 10
 /** Questions between two looks at how much has been read. */
-const LOOK_EACH = 12
+const LOOK_EACH = 30
 
 const LISTENING = /(?:listening on|READY) https?:\/\/[^\s:]+:(\d+)/
 

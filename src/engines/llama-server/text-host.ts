@@ -8,4 +8,6 @@ export interface TextHost extends PromptMaker {
   clock: Clock
   /** A token came or a prefill moved. */
   moved: () => void
+  /** So many tokens of a prompt took so many milliseconds until the first of the answer. */
+  evaluated: (tokens: number, took: number) => void
 }

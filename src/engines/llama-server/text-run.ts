@@ -110,6 +110,7 @@ class TextRun {
     const { promptTokens, cachedTokens, madeTokens, answeringSince } = this.#stream
     const now = this.#host.clock.now()
     const since = answeringSince ?? now
+    this.#host.evaluated(promptTokens - cachedTokens, since - this.#begunAt)
     return {
       finishReason,
       ...(reader.stoppedBy !== undefined && { stopSequence: reader.stoppedBy }),

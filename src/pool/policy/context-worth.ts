@@ -33,6 +33,11 @@ export function prefillTime(model: ModelState | undefined, tokens: number): numb
   return tokens * (model?.contexts.prefillPerToken ?? PREFILL)
 }
 
+/** Milliseconds spared by tokens that were there already, less those it took to read them; never below 0. */
+export function savedTime(cachedTokens: number, pace: number | undefined, readIn: number): number {
+  return Math.max(0, cachedTokens * (pace ?? 0) - readIn)
+}
+
 /** Milliseconds to write or to read so many bytes. */
 export function transferTime(bytes: number): number {
   return OVERHEAD + bytes / DISK_SPEED

@@ -111,6 +111,7 @@ function leaseCopy(lease: HeldLease): HeldLease {
     beforeTokens: lease.beforeTokens,
     expected: lease.expected,
     reading: lease.reading,
+    readIn: lease.readIn,
     parking: lease.parking,
   }
 }

@@ -34,12 +34,13 @@ describe('victims (R7)', () => {
 
   it('are so even when the least recently used one was loaded a moment ago: it is waited for until it may go', () => {
     const world = newWorld({ limits: { minimumResidency: 2000 } })
-    world.declare(sized('a', 50, { keepAlive: -1 }))
-    world.declare(sized('b', 50, { keepAlive: -1 }))
-    for (const id of ['a', 'b', 'a']) {
+    for (const id of ['a', 'b']) {
+      world.declare(sized(id, 50, { keepAlive: -1, loadTime: 2000 }))
       world.request({ model: id, hold: 10 })
-      world.run(world.now + 600)
+      world.run(world.now + 2600)
     }
+    world.request({ model: 'a', hold: 10 })
+    world.run(world.now + 600)
     const readyAt = world.state.instances.find(({ model }) => model === 'b')?.readyAt ?? 0
     world.declare(sized('newcomer', 50))
     world.request({ model: 'newcomer', hold: 10 })
@@ -89,15 +90,28 @@ describe('victims (R7)', () => {
 
   it('have had their minimum residency (F20)', () => {
     const world = newWorld({ limits: { minimumResidency: 3000 } })
-    world.declare(sized('a', 60, { keepAlive: -1 }))
+    world.declare(sized('a', 60, { keepAlive: -1, loadTime: 3000 }))
     world.declare(sized('b', 60))
     world.request({ model: 'a', hold: 10 })
-    world.run(200)
+    world.run(3200)
     const waiting = world.request({ model: 'b', hold: 10 })
-    world.run(3000)
+    world.run(5900)
     expect(residents(world)).toEqual(['a'])
-    world.run(4000)
+    world.run(7000)
     expect(waiting.outcome).toBe('done')
+  })
+
+  it('do not stay longer than it takes to have them back: nobody waits for what is quick to load (F20)', () => {
+    const world = newWorld({ limits: { minimumResidency: 3000 } })
+    world.declare(sized('a', 60, { keepAlive: -1, loadTime: 300 }))
+    world.declare(sized('b', 60))
+    world.request({ model: 'a', hold: 10 })
+    world.run(310)
+    world.request({ model: 'b', hold: 10 })
+    world.run(590)
+    expect(residents(world)).toEqual(['a'])
+    world.run(1500)
+    expect(residents(world)).toEqual(['b'])
   })
 
   it('are those that are quickly had back rather than those that were not used for longer', () => {

@@ -1,4 +1,5 @@
 import type { PoolLimits } from '../limits.ts'
+import { lostContextTime, reloadTime } from './cost.ts'
 import { isAwaited } from './fairness.ts'
 import type { Instance, ModelState, PoolState } from './state.ts'
 import { copiesOf, wake, type Demand, type Step } from './step.ts'
@@ -16,12 +17,24 @@ export function spareCopies(state: PoolState, model: ModelState): number {
 /** R7, F19: idle, not pinned, past its minimum residency, and nobody older waits for it. */
 export function mayEvict(step: Step, instance: Instance, demand: Demand | undefined): boolean {
   if (!isIdle(step, instance, demand)) return false
-  const mayGoAt = step.rules.safeUntil(instance, step.state.limits)
-  if (step.at < mayGoAt) {
-    wake(step, mayGoAt)
-    return false
-  }
+  if (isFresh(step, instance)) return false
   return !isAwaited(step, instance, demand?.ticket)
+}
+
+/** It was loaded or used a moment ago; when that is over is looked at again. */
+function isFresh(step: Step, instance: Instance): boolean {
+  if (step.at >= step.rules.safeUntil(instance, step.state.limits)) return false
+  const mayGoAt = step.rules.safeUntil(instance, residencyOf(step, instance))
+  wake(step, mayGoAt)
+  return step.at < mayGoAt
+}
+
+/** F20: nobody waits longer for a copy to have had its stay than it takes to have it and its contexts back. */
+export function residencyOf(step: Step, instance: Instance): PoolLimits {
+  const { limits, models } = step.state
+  const model = models.get(instance.model)
+  const back = reloadTime(instance, model) + lostContextTime(step, instance, model)
+  return { ...limits, minimumResidency: Math.min(limits.minimumResidency, back) }
 }
 
 /**

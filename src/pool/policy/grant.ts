@@ -29,6 +29,7 @@ export function grant(step: Step, ticket: Ticket, choice: SlotChoice): void {
     keptPrefix,
     ...(park.length > 0 && { park }),
     ...(restore !== undefined && { restore: restore.context.id }),
+    ...paceOf(step, ticket),
     queueMs: step.at - ticket.arrivedAt,
     loadMs,
     reason: reasonFor(step, ticket, choice, slot, loadMs, restore),
@@ -76,6 +77,7 @@ function occupy(
     keepAlive: ticket.keepAlive,
     chain: ticket.chain,
     promptTokens: undefined,
+    readIn: 0,
     within: ticket.within,
     before: slot.chain,
     beforeTokens: slot.tokens,
@@ -90,6 +92,11 @@ function occupy(
   setInstance(step, instanceWith(instance, { slots, leases, usedAt: step.at, asked, served: true }))
   step.state.leases = step.state.leases + 1
   if (ticket.within === undefined) step.state.runs = step.state.runs + 1
+}
+
+function paceOf({ state }: Step, { model }: Ticket): { pace?: number } {
+  const pace = state.models.get(model)?.contexts.prefillPerToken
+  return pace === undefined ? {} : { pace }
 }
 
 /** The part of the wait in which the granting instance was being loaded. */

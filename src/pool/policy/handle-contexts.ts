@@ -1,4 +1,5 @@
 import { dropBeginningsOf, dropContext, findContext, setContexts } from './context-budget.ts'
+import { savedTime } from './context-worth.ts'
 import { contextsWith, instanceWith, leaseWith } from './copies.ts'
 import type { EventOf } from './messages.ts'
 import type { HeldLease, Instance, ModelContexts, ParkedContext } from './state.ts'
@@ -58,7 +59,10 @@ export function restoreFinished(step: Step, event: EventOf<'restore-finished'>):
   const context = findContext(step.state, event.context)
   const instance = findInstance(step.state, id)
   const lease = instance?.slots[slot]?.lease
-  if (instance !== undefined && lease?.id === leaseId) noteRead(step, instance, slot, lease, isRestored)
+  if (instance !== undefined && lease?.id === leaseId) {
+    const expected = isRestored ? lease.expected : 0
+    noteRead(step, instance, slot, leaseWith(lease, { expected, readIn: took }))
+  }
   if (isRestored) {
     if (context === undefined) return
     const { model, tokens } = context
@@ -68,20 +72,9 @@ export function restoreFinished(step: Step, event: EventOf<'restore-finished'>):
   if (context !== undefined) dropContext(step, context, 'it could not be read back, or is of another model')
 }
 
-function noteRead(
-  step: Step,
-  instance: Instance,
-  index: number,
-  lease: HeldLease,
-  isRestored: boolean,
-): void {
-  const expected = isRestored ? lease.expected : 0
-  const slot = {
-    chain: [],
-    tokens: 0,
-    usedAt: step.at,
-    lease: leaseWith(lease, { expected, reading: undefined }),
-  }
+function noteRead(step: Step, instance: Instance, index: number, lease: HeldLease): void {
+  const read = leaseWith(lease, { reading: undefined })
+  const slot = { chain: [], tokens: 0, usedAt: step.at, lease: read }
   setInstance(step, instanceWith(instance, { slots: instance.slots.with(index, slot) }))
 }
 
@@ -136,11 +129,7 @@ export function learnFromRun(
   const evaluated = promptTokens - cachedTokens
   const before = model.contexts.prefillPerToken
   const speed = evaluated < TELLING || prefill <= 0 ? before : blend(before, prefill / evaluated)
-  const contexts = countReuse(
-    contextsWith(model.contexts, { prefillPerToken: speed }),
-    lease.expected,
-    cachedTokens,
-  )
+  const contexts = countReuse(contextsWith(model.contexts, { prefillPerToken: speed }), lease, cachedTokens)
   changeModel(step, instance.model, { contexts })
   if (contexts.unfit === undefined || model.contexts.unfit !== undefined) return
   const message = `Contexts of "${instance.model}" are no longer parked: ${contexts.unfit}.`
@@ -153,8 +142,8 @@ function blend(before: number | undefined, seen: number): number {
 }
 
 /** BR-49: a restore counts when the next run's reused tokens prove it, and not before. */
-function countReuse(contexts: ModelContexts, expected: number, cached: number): ModelContexts {
-  const savedMs = contexts.savedMs + cached * (contexts.prefillPerToken ?? 0)
+function countReuse(contexts: ModelContexts, { expected, readIn }: HeldLease, cached: number): ModelContexts {
+  const savedMs = contexts.savedMs + savedTime(cached, contexts.prefillPerToken, readIn)
   const counted = contextsWith(contexts, { savedMs, savedTokens: contexts.savedTokens + cached })
   if (expected === 0) return counted
   if (cached >= expected * CONFIRMED)

@@ -202,6 +202,8 @@ export type PoolCommand =
       /** Before the run: slots of this instance that are written, then the context that is read into the slot. */
       readonly park?: readonly ParkOrder[]
       readonly restore?: string
+      /** Milliseconds per prompt token, as measured lately; absent = not yet. */
+      readonly pace?: number
       readonly queueMs: number
       readonly loadMs: number
       readonly reason: string

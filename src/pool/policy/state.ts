@@ -44,6 +44,8 @@ export interface HeldLease {
   readonly expected: number
   /** The parked context that is to be read before its run, until it is. */
   readonly reading: string | undefined
+  /** Milliseconds that reading it took; 0 before that. */
+  readonly readIn: number
   /** Contexts that are to be written before its run. */
   readonly parking: readonly string[]
 }

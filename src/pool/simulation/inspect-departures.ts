@@ -34,7 +34,9 @@ function ready(state: PoolState, like: Instance): number {
 function notAwaited({ decision: { state }, event, before }: Look, victim: Instance): void {
   const waiting = state.queues.find((queue) => queue.model === victim.model)?.tickets ?? []
   const readyAt = victim.readyAt ?? 0
-  if (event.at < readyAt + state.limits.minimumResidency) breach('R7', `${victim.id} was loaded a moment ago`)
+  const { loadTime = Infinity } = before.models.get(victim.model) ?? {}
+  const stay = Math.min(state.limits.minimumResidency, loadTime)
+  if (event.at < readyAt + stay) breach('R7', `${victim.id} was loaded a moment ago`)
   if (waiting.length === 0) return
   const isForPart = state.queues.some(({ tickets }) => tickets.some(({ within }) => within !== undefined))
   if (!isForPart && waiting.some((ticket) => ticket.arrivedAt <= readyAt))
