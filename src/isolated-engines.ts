@@ -65,6 +65,7 @@ export class IsolatedEngines {
       cores: () => coreCount(),
       enginesDirectory: directories.engines,
       recordsDirectory: directories.workers,
+      slotsDirectory: directories.slots,
       logDirectory: directories.logs,
     })
     const mlx = new MlxEngine({

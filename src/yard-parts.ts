@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { SystemClock } from './base/clock.ts'
+import { SystemClock, type Clock } from './base/clock.ts'
 import { SteadyClock } from './base/steady-clock.ts'
 import { checkYardOptions } from './check-yard-options.ts'
 import { environmentVariable, libraryDirectories } from './config.ts'
@@ -155,7 +155,7 @@ async function wire(
     otherNames: (name) => recipes.find(name)?.from,
     served,
   })
-  await Promise.all([endLeftovers(directories.workers, { clock }), registry.refresh()])
+  await Promise.all([removeLeftovers(directories, clock), registry.refresh()])
   const stopFollowing = store.follow(bus)
   const devices = new DeviceWatch({ clock })
   await devices.start()
@@ -250,6 +250,13 @@ async function wire(
     },
   }
   return parts
+}
+
+/** What a kill of the last owner of this home has left: workers, and contexts that were on their way. */
+async function removeLeftovers({ workers, slots }: YardDirectories, clock: Clock): Promise<void> {
+  const { kept } = await endLeftovers(workers, { clock })
+  // A worker of somebody who lives may use its folder there.
+  if (kept.length === 0) await rm(slots, { recursive: true, force: true }).catch(() => undefined)
 }
 
 function openTrace({ recordTrace }: YardOptions, bus: EventBus): TraceFile | undefined {

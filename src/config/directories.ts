@@ -12,6 +12,8 @@ export interface YardDirectories {
   /** Parked contexts. */
   contexts: string
   logs: string
+  /** Where contexts pass through between a worker and its file; empty while nothing is loaded. */
+  slots: string
   /** Records of running workers. */
   workers: string
   /** File of the SQLite database. */
@@ -51,6 +53,7 @@ function directories({ config, data, state }: Places): YardDirectories {
     engines: join(data, 'engines'),
     contexts: join(state, 'contexts'),
     logs: join(state, 'logs'),
+    slots: join(state, 'slots'),
     workers: join(state, 'workers'),
     database: join(state, 'modelyard.db'),
   }

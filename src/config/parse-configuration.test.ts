@@ -30,6 +30,7 @@ describe('parseConfiguration', () => {
         engines: '/yard/engines',
         contexts: '/yard/contexts',
         logs: '/yard/logs',
+        slots: '/yard/slots',
         workers: '/yard/workers',
         database: '/yard/modelyard.db',
       },

@@ -1,12 +1,14 @@
-import { writeFile } from 'node:fs/promises'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sleep, SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import type { Message } from '../../src/tasks/message.ts'
-import { removeFolder, temporaryFolder } from '../models/paths.ts'
+import { createYard } from '../../src/yard.ts'
+import { removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
 import { ask, chat, NEVER } from '../node-llama-cpp/fixtures.ts'
-import { loadFake, processesWith } from './fixtures.ts'
+import { FAKE, loadFake, processesWith } from './fixtures.ts'
 
 const clock = new SystemClock()
 
@@ -24,6 +26,22 @@ async function withFake(
   }
   expect(processesWith(`test:${mode}`)).toEqual([])
 }
+
+it('contexts pass through a folder of the home that goes with the worker; what a kill left goes at the next start', async () => {
+  const home = await temporaryFolder()
+  const slots = join(home, 'slots')
+  await mkdir(join(slots, 'worker-old'), { recursive: true })
+  await writeFile(join(slots, 'worker-old/0.slot'), 'half a context')
+  const models = { fake: { engine: 'llama-server', binary: FAKE, source: TINY_CHAT, context: 256 } }
+  const yard = await createYard({ home, models })
+  expect(existsSync(slots)).toBe(false)
+  await yard.loadModel('fake')
+  expect(readdirSync(slots)).toHaveLength(1)
+  await yard.unloadModel('fake')
+  expect(readdirSync(slots)).toEqual([])
+  await yard.stop()
+  await removeFolder(home)
+})
 
 describe.skipIf(process.platform === 'win32')('a llama-server that fails to start', () => {
   it.each([

@@ -39,6 +39,8 @@ export interface LlamaServerEngineOptions {
   enginesDirectory?: string
   /** Where running servers are recorded, for `endLeftovers`. Absent = they are not. */
   recordsDirectory?: string
+  /** Where contexts pass through on their way to disk and back. Absent = the system's folder for what is temporary. */
+  slotsDirectory?: string
   /** Where their output is kept, one file each. Absent = only the last 40 lines, in errors. */
   logDirectory?: string
   /** Default: the system's clock. */
@@ -131,7 +133,7 @@ export class LlamaServerEngine implements Engine {
   }
 
   async #start(plan: LoadPlan, { command }: FoundServer, options: LoadOptions): Promise<StartedServer> {
-    const { recordsDirectory, logDirectory, cores } = this.#options
+    const { recordsDirectory, logDirectory, slotsDirectory, cores } = this.#options
     const available = cores?.() ?? plan.threads + 1
     return await startServer(plan, {
       ...options,
@@ -141,6 +143,7 @@ export class LlamaServerEngine implements Engine {
       clock: this.#clock,
       recordsDirectory,
       logDirectory,
+      slotsDirectory,
     })
   }
 

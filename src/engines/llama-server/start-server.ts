@@ -1,5 +1,5 @@
 import { visibleDevices } from '../../host/visible-devices.ts'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep, type Clock } from '../../base/clock.ts'
@@ -26,6 +26,7 @@ export interface StartOptions extends LoadOptions {
   clock: Clock
   recordsDirectory: string | undefined
   logDirectory: string | undefined
+  slotsDirectory: string | undefined
 }
 
 export interface StartedServer {
@@ -37,7 +38,7 @@ export interface StartedServer {
 
 /** Starts the server and waits until its model is loaded. Nothing stays when it fails. @throws ModelyardError `model_load_failed`, `aborted` */
 export async function startServer(plan: LoadPlan, options: StartOptions): Promise<StartedServer> {
-  const slotFolder = await mkdtemp(join(tmpdir(), 'modelyard-slots-'))
+  const slotFolder = await makeSlotFolder(options.slotsDirectory)
   const key = createId('')
   const { cores, batchSize, clock, command, recordsDirectory, logDirectory, signal } = options
   try {
@@ -59,6 +60,18 @@ export async function startServer(plan: LoadPlan, options: StartOptions): Promis
   } catch (error) {
     await rm(slotFolder, { recursive: true, force: true })
     throw error
+  }
+}
+
+/** In the home, where the next start removes what a kill has left; one that takes nothing is no reason not to load (BR-25). */
+async function makeSlotFolder(directory: string | undefined): Promise<string> {
+  const elsewhere = join(tmpdir(), 'modelyard-slots-')
+  if (directory === undefined) return await mkdtemp(elsewhere)
+  try {
+    await mkdir(directory, { recursive: true })
+    return await mkdtemp(join(directory, 'worker-'))
+  } catch {
+    return await mkdtemp(elsewhere)
   }
 }
 
