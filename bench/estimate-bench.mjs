@@ -78,7 +78,8 @@ async function termsOf(path, plan) {
   const shape = shapeOfPlan(plan)
   const { gguf } = plan.facts
   const report = await reportBuffers(path, shape, FILL)
-  const touchedShape = { ...shape, contextSize: Math.min(shape.contextSize, Math.ceil(FILL / 256) * 256) }
+  const filled = Math.floor(FILL / shape.batchSize) * shape.batchSize
+  const touchedShape = { ...shape, contextSize: Math.min(shape.contextSize, Math.ceil(filled / 256) * 256) }
   const touched = report.touched === null ? null : report.touched + report.output
   return [
     pair(plan.footprint.ram.weights, report.mapped + report.repacked),

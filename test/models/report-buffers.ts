@@ -20,7 +20,7 @@ export interface BufferReport {
 
 /** Loads the model in a process of its own, fills one slot with so many tokens, and reads the log and the mappings. */
 export async function reportBuffers(path: string, shape: LoadShape, fill: number): Promise<BufferReport> {
-  const { contextSize, slots, batchSize, kvCacheType } = shape
+  const { contextSize, slots, batchSize, kvCacheType, flashAttention } = shape
   const question = {
     model: path,
     engines: ENGINES_DIRECTORY,
@@ -28,6 +28,7 @@ export async function reportBuffers(path: string, shape: LoadShape, fill: number
     slots,
     batchSize,
     kvCacheType,
+    flashAttention,
     fill,
   }
   const { stdout } = await run(process.execPath, [PROGRAM, JSON.stringify(question)], {

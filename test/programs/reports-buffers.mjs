@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 // Loads one model in a process of its own as the engine does, fills one slot with `fill` tokens and lets all of them write. Tells in one
 // line of JSON what llama.cpp logs of its buffers and what of them was really touched, in bytes. Run it with MALLOC_MMAP_THRESHOLD_ set
 // to a MiB, so that each buffer has a mapping of its own.
-// Argument: JSON of {model, engines, contextSize, slots, batchSize, kvCacheType, fill}.
+// Argument: JSON of {model, engines, contextSize, slots, batchSize, kvCacheType, flashAttention, fill}.
 
 const {
   model: modelPath,
@@ -14,6 +14,7 @@ const {
   slots,
   batchSize,
   kvCacheType,
+  flashAttention,
   fill,
 } = JSON.parse(process.argv[2])
 const { getLlama } = await import(
@@ -70,7 +71,7 @@ const context = await model.createContext({
   sequences: slots,
   threads: 1,
   batchSize,
-  flashAttention: 'auto',
+  flashAttention,
   swaFullCache: true,
   experimentalKvCacheKeyType: type,
   experimentalKvCacheValueType: type,

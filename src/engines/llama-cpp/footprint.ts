@@ -77,15 +77,28 @@ export function computeBytes(gguf: GgufFacts, shape: LoadShape): number {
   return layerBytes(gguf, shape) + outputBytes(gguf, shape)
 }
 
-/** The feed-forward's three tensors, or those of the attention, with four of the model's width, and the mask in half precision. */
+/**
+ * The widest place of a layer, and the attention's mask: the feed-forward's three tensors or those of the attention, with four of the
+ * model's width. Plain attention holds its scores with three of them.
+ */
 function layerBytes(gguf: GgufFacts, shape: LoadShape): number {
   const { batchSize, contextSize, flashAttention } = shape
+  const rows = batchSize * FLOAT
   const kvHeads = Math.max(0, ...gguf.kvHeads)
   const attention = (gguf.heads + kvHeads) * (gguf.keyLength + gguf.valueLength)
-  const widest = Math.max(3 * gguf.feedForwardLength * activeExperts(gguf), attention)
-  const mask = batchSize * contextSize * (flashAttention === false ? FLOAT : 2)
-  const scores = flashAttention === false ? batchSize * contextSize * gguf.heads * FLOAT : 0
-  return batchSize * FLOAT * (widest + 4 * gguf.embeddingLength) + mask + scores
+  const widest =
+    rows * (Math.max(3 * gguf.feedForwardLength * activeExperts(gguf), attention) + 4 * gguf.embeddingLength)
+  if (flashAttention !== false) return widest + batchSize * contextSize * 2
+  const scoring = rows * (attention + 3 * gguf.embeddingLength) + scoreBytes(gguf, shape)
+  return Math.max(widest, scoring) + rows * contextSize
+}
+
+/** Bytes of plain attention's scores: of each token of a batch, in each head, for each token of the context. */
+export function scoreBytes(
+  { heads }: GgufFacts,
+  { batchSize, contextSize }: Pick<LoadShape, 'batchSize' | 'contextSize'>,
+): number {
+  return batchSize * contextSize * heads * FLOAT
 }
 
 /** Logits of the last token of each slot. */

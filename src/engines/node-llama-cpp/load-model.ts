@@ -102,7 +102,7 @@ async function prepareText(
   const template = templateOf(plan, vocabulary)
   const context = await createContext(plan, model, shape, signal)
   sampleAfterFirst(context)
-  const pace = new PrefillPace(shape.batchSize)
+  const pace = new PrefillPace(shape)
   const gate = new ContextGate()
   const slots = Array.from({ length: plan.slots }, () => new Slot(context, pace, clock, gate))
   const lifetime = lifetimeOf(plan, runtime, clock)

@@ -5,9 +5,9 @@ import type { ModelSpec } from '../../models/model-spec.ts'
 
 /** Options of a model that only this engine knows (E8). */
 export interface NodeLlamaCppOptions {
-  /** Tokens evaluated at once. Default 256 on a CPU, 512 on a GPU; larger ones cost memory. */
+  /** Tokens evaluated at once. Default 512 on a GPU; on a processor 64 with plain attention, 256 with flash attention. Larger ones cost memory. */
   batchSize?: number
-  /** Default `auto`. */
+  /** Default: off on a processor where its scores are small beside the model (`evaluation-shape.ts`), otherwise `auto`. */
   flashAttention?: boolean | 'auto'
   /** Precision of the KV cache. `q8_0` needs half the memory and flash attention. Default `f16`. */
   kvCacheType?: 'f32' | 'f16' | 'q8_0'
@@ -25,8 +25,14 @@ const adapter = object({ path: filePath(), scale: number() }, { required: ['path
 
 /** By name, for the configuration's check. */
 export const nodeLlamaCppOptionFields: Record<keyof NodeLlamaCppOptions, Shape<unknown>> = {
-  batchSize: described(number({ min: 8, max: 8192, whole: true }), 'Tokens evaluated at once', 256),
-  flashAttention: described(choice<boolean | 'auto'>(true, false, 'auto'), 'Flash attention', 'auto'),
+  batchSize: described(
+    number({ min: 8, max: 8192, whole: true }),
+    'Tokens evaluated at once; by default 512 on a GPU, 64 or 256 on a processor',
+  ),
+  flashAttention: described(
+    choice<boolean | 'auto'>(true, false, 'auto'),
+    'Flash attention; by default off on a processor where its scores are small, otherwise auto',
+  ),
   kvCacheType: described(choice('f32', 'f16', 'q8_0'), 'Precision of the KV cache', 'f16'),
   fullWindow: described(flag(), 'The whole context for layers with a sliding window', true),
   memoryMap: described(flag(), 'Map the weights from their file', true),

@@ -11,6 +11,7 @@ import {
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { HostFacts, LoadPlan } from '../engine.ts'
+import type { LoadShape } from '../llama-cpp/footprint.ts'
 import { gpuOf } from './llama-runtime.ts'
 import { planLoad, shapeOfPlan } from './node-llama-cpp-plan.ts'
 
@@ -166,7 +167,7 @@ describe('the footprint', () => {
     expect(ramOf({ context: 256, slots: 1 }, hybrid).context).toBe(256 * 4 * 128 * 2)
   })
 
-  // MiB that a worker process held (private + its share of file pages), all slots used, on Linux.
+  // MiB that a worker process held (private + its share of file pages), all slots used, flash attention, batches of 256, on Linux.
   it.each<[string, GgufFacts, Partial<ModelSpec>, number]>([
     ['SmolLM2, 1 × 2048', SMOLLM2, { context: 2048, slots: 1 }, 255],
     ['SmolLM2, 4 × 2048', SMOLLM2, { context: 2048 }, 407],
@@ -182,7 +183,8 @@ describe('the footprint', () => {
     ],
     ['74 MB Q8_0, vocabulary of 128,000, 4 × 4096', WIDE, { context: 4096 }, 238],
   ])('is what was measured, and errs on the careful side: %s', (_, gguf, changes, measured) => {
-    const planned = footprintTotal(ramOf(changes, gguf)) / MIB
+    const engineOptions = { flashAttention: 'auto', batchSize: 256 }
+    const planned = footprintTotal(ramOf({ ...changes, engineOptions }, gguf)) / MIB
     expect(planned / measured).toBeGreaterThan(0.95)
     expect(planned / measured).toBeLessThan(1.2)
   })
@@ -199,9 +201,25 @@ describe('the footprint', () => {
     expect(planLoad(locked, facts(), HOST).sharedWeights).toBeUndefined()
   })
 
-  it('attention without its fast form costs scores for every head, and a mask of twice the size', () => {
-    const slow = ramOf({ engineOptions: { flashAttention: false } }).compute
-    expect(slow - ramOf({}).compute).toBe(256 * 8192 * (9 * 4 + 2))
+  it('plain attention costs scores for every head, where they are more than the feed-forward, and a mask of twice the size', () => {
+    const compute = (flashAttention: boolean): number =>
+      ramOf({ engineOptions: { flashAttention, batchSize: 256 } }).compute
+    const difference = 256 * 8192 * (9 * 4 + 2) + 256 * 4 * ((9 + 3) * 128 - 3 * 1536 - 576)
+    expect(compute(false) - compute(true)).toBe(difference)
+  })
+
+  it('prompts that crawl on a processor: attention takes its plain form there, unless the cache is quantised, its scores are a large part of all, or the prompt is one batch', () => {
+    const shape = (over: Partial<ModelSpec>, host = HOST): LoadShape =>
+      shapeOfPlan(planLoad(spec(over), facts(), host))
+    expect(shape({})).toMatchObject({ flashAttention: false, batchSize: 64 })
+    const quantised = shape({ engineOptions: { kvCacheType: 'q8_0' } })
+    expect(quantised).toMatchObject({ flashAttention: 'auto', batchSize: 256 })
+    const asked = shape({ engineOptions: { flashAttention: true } })
+    expect(asked).toMatchObject({ flashAttention: true, batchSize: 256 })
+    const wide = shape({ context: 65_536, slots: 1 })
+    expect(wide).toMatchObject({ flashAttention: 'auto', batchSize: 256 })
+    const pooled = shapeOfPlan(planLoad(spec(), { ...facts(), purpose: 'embedding' }, HOST))
+    expect(pooled.flashAttention).toBe('auto')
   })
 })
 

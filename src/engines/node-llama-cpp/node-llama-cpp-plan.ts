@@ -13,7 +13,8 @@ import {
   sharedWeights,
   threadsOf,
 } from '../llama-cpp/gguf-plan.ts'
-import { gpuPlaceOf, requireKnownDevice, usableDevices } from '../llama-cpp/gpu-layers.ts'
+import { gpuPlaceOf, requireKnownDevice } from '../llama-cpp/gpu-layers.ts'
+import { evaluationShape, type EvaluationPlace } from './evaluation-shape.ts'
 import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 
 export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
@@ -32,9 +33,11 @@ export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
   logitBias: true,
 }
 
+const LIBRARY = { engine: 'node-llama-cpp', library: 'node-llama-cpp 3.21' }
+
 /** What a load with these options needs and can do; pure. @throws ModelyardError `unsupported`, `model_file_invalid`, `config_invalid` */
 export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
-  const gguf = requireGguf(spec, facts, { engine: 'node-llama-cpp', library: 'node-llama-cpp 3.21' })
+  const gguf = requireGguf(spec, facts, LIBRARY)
   const options = nodeLlamaCppOptions(spec)
   requireKnownDevice(spec, host)
   const footprintWith = (shape: LoadShape): LoadPlan['footprint'] =>
@@ -81,42 +84,36 @@ function shapeOf(
   options: NodeLlamaCppOptions,
   contextSize: number,
 ): LoadShape {
-  const pooled = facts.purpose !== 'generation'
-  const onGpu = usableDevices(spec, host).length > 0
-  const shape: LoadShape = {
-    contextSize,
-    slots: pooled ? 1 : spec.slots,
-    batchSize: batchSizeOf(pooled, onGpu, contextSize, options),
-    kvCacheType: options.kvCacheType ?? 'f16',
-    flashAttention: options.flashAttention ?? 'auto',
+  const { purpose } = facts
+  const room = { contextSize, slots: purpose === 'generation' ? spec.slots : 1 }
+  const shapeOn = (place: EvaluationPlace): LoadShape => ({
+    ...evaluationShape(gguf, room, { purpose, place }, options),
     gpuShare: 0,
-  }
-  const place = gpuPlaceOf(spec, gguf, shape, host)
-  return place === undefined ? shape : { ...shape, gpuShare: place.share, device: place.device }
+  })
+  const onGpu = shapeOn('gpu')
+  const place = gpuPlaceOf(spec, gguf, onGpu, host)
+  return place === undefined
+    ? shapeOn('processor')
+    : { ...onGpu, gpuShare: place.share, device: place.device }
 }
 
-/** A text that is pooled (embedded, or judged with a query) is evaluated in one batch: attention that looks both ways, and pooling, need it whole. */
-function batchSizeOf(
-  pooled: boolean,
-  onGpu: boolean,
-  contextSize: number,
-  { batchSize }: NodeLlamaCppOptions,
-): number {
-  return pooled ? contextSize : Math.min(batchSize ?? (onGpu ? 512 : 256), contextSize)
-}
-
-/** What the engine is told of a plan, found again from the plan alone: it may have crossed to another process. */
+/**
+ * What the engine is told of a plan, found again from the plan alone: it may have crossed to another process.
+ * @throws ModelyardError `unsupported` for a file that is no GGUF
+ */
 export function shapeOfPlan({ contextSize, slots, spec, facts, footprint }: LoadPlan): LoadShape {
   const options = nodeLlamaCppOptions(spec)
   const [device] = devicesAmong(footprint)
   const gpu = device === undefined ? undefined : footprint[device]
   const weights = (footprint.ram?.weights ?? 0) + (gpu?.weights ?? 0)
+  const place = gpu === undefined ? 'processor' : 'gpu'
   return {
-    contextSize,
-    slots,
-    batchSize: batchSizeOf(facts.purpose !== 'generation', gpu !== undefined, contextSize, options),
-    kvCacheType: options.kvCacheType ?? 'f16',
-    flashAttention: options.flashAttention ?? 'auto',
+    ...evaluationShape(
+      requireGguf(spec, facts, LIBRARY),
+      { contextSize, slots },
+      { purpose: facts.purpose, place },
+      options,
+    ),
     gpuShare: gpu === undefined ? 0 : gpu.weights / Math.max(1, weights),
     ...(device !== undefined && { device }),
   }

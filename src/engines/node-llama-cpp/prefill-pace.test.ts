@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { PrefillPace } from './prefill-pace.ts'
 
 /** A machine that evaluates so many tokens in a millisecond. */
-function paced(speed: number, batchSize = 256): PrefillPace {
-  const pace = new PrefillPace(batchSize)
+function paced(speed: number, batchSize = 256, flashAttention: boolean | 'auto' = 'auto'): PrefillPace {
+  const pace = new PrefillPace({ batchSize, flashAttention })
   pace.enter()
   for (let count = 0; count < 8; count++) pace.record(pace.piece, pace.piece / speed)
   return pace
@@ -11,13 +11,18 @@ function paced(speed: number, batchSize = 256): PrefillPace {
 
 describe('pieces of a prompt', () => {
   it('are small until the speed is known', () => {
-    expect(new PrefillPace(256).piece).toBe(16)
+    expect(new PrefillPace({ batchSize: 256, flashAttention: 'auto' }).piece).toBe(16)
   })
 
   it('take about 190 ms, in steps of 16, and of 64 where that many fit', () => {
     expect(paced(0.25).piece).toBe(48)
     expect(paced(0.5).piece).toBe(64)
     expect(paced(1.1).piece).toBe(192)
+  })
+
+  it('keep to steps of 16 where no tiles are to be filled', () => {
+    expect(paced(0.25, 128, false).piece).toBe(48)
+    expect(paced(0.5, 128, false).piece).toBe(80)
   })
 
   it('are never smaller than 16 tokens nor larger than a batch', () => {

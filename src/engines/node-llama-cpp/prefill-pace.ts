@@ -1,8 +1,10 @@
+import type { LoadShape } from '../llama-cpp/footprint.ts'
+
 /** Milliseconds that evaluating one piece of a prompt should take: an abort waits no longer for the slot (BR-13). */
 const TARGET = 190
 const FIRST = 16
 const LEAST = 16
-/** Rows at which llama.cpp's attention on a CPU goes over to whole tiles: a prompt in pieces of fewer is 25 % slower (ggml, `GGML_FA_TILE_Q`). */
+/** Rows at which llama.cpp's flash attention on a CPU goes over to whole tiles: a prompt in pieces of fewer is 25 % slower (ggml, `GGML_FA_TILE_Q`). */
 const TILE = 64
 
 function roundTo(step: number, tokens: number): number {
@@ -19,12 +21,14 @@ function roundDownTo(step: number, tokens: number): number {
  */
 export class PrefillPace {
   readonly #most: number
+  readonly #tile: number
   #active = 0
   /** Tokens per millisecond, of all slots together. */
   #speed: number | undefined
 
-  constructor(batchSize: number) {
+  constructor({ batchSize, flashAttention }: Pick<LoadShape, 'batchSize' | 'flashAttention'>) {
     this.#most = batchSize
+    this.#tile = flashAttention === false ? LEAST : TILE
   }
 
   enter(): void {
@@ -40,7 +44,7 @@ export class PrefillPace {
     const share = this.#speed === undefined ? FIRST : (this.#speed * TARGET) / Math.max(1, this.#active)
     return Math.min(
       this.#most,
-      share < TILE ? Math.max(LEAST, roundTo(LEAST, share)) : roundDownTo(TILE, share),
+      share < TILE ? Math.max(LEAST, roundTo(LEAST, share)) : roundDownTo(this.#tile, share),
     )
   }
 

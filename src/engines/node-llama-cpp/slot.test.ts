@@ -62,7 +62,11 @@ function bench(): { slot: Slot; made: FakeSequence[]; sequence: FakeSequence } {
       return sequence as unknown as LlamaSequence
     },
   } as LlamaContext
-  const slot = new Slot(context, new PrefillPace(64), new ManualClock())
+  const slot = new Slot(
+    context,
+    new PrefillPace({ batchSize: 64, flashAttention: 'auto' }),
+    new ManualClock(),
+  )
   return { slot, made, sequence: made[0] as FakeSequence }
 }
 
