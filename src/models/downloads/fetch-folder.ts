@@ -63,7 +63,9 @@ async function makeFiles(
   { folder, context }: FolderFetch,
   fetched: readonly string[],
 ): Promise<string[]> {
-  const files = await (made === 'whisper' ? convertWhisper(folder) : preparePiper(folder))
+  const files = await (made === 'whisper'
+    ? convertWhisper(folder, context.clock, context.signal)
+    : preparePiper(folder))
   for (const file of fetched) await rm(recordPath(join(folder, file)), { force: true })
   for (const file of files) {
     const path = join(folder, ...file.split('/'))

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { invalidFile } from '../gguf/invalid-file.ts'
+import type { Pace } from './packed-matrix.ts'
 
 /** A tensor of a CTranslate2 file. */
 export interface Weights {
@@ -12,8 +13,8 @@ const FLOAT16 = 4
 /** More tensors than any model has. */
 const MOST_TENSORS = 10_000
 
-/** The tensors of a CTranslate2 `model.bin` of floats, by name. @throws ModelyardError `model_file_invalid` */
-export async function readCTranslate2(path: string): Promise<Map<string, Weights>> {
+/** The tensors of a CTranslate2 `model.bin` of floats, by name. @throws ModelyardError `model_file_invalid`, the signal's reason */
+export async function readCTranslate2(path: string, pace: Pace): Promise<Map<string, Weights>> {
   const reader = new Reader(path, await readFile(path))
   reader.number(4)
   reader.text()
@@ -25,7 +26,7 @@ export async function readCTranslate2(path: string): Promise<Map<string, Weights
     const name = reader.text()
     const axes = Array.from({ length: reader.number(1) }, () => reader.number(4))
     const type = reader.number(1)
-    tensors.set(name, { axes, values: reader.values(type, reader.number(4), name) })
+    tensors.set(name, { axes, values: await reader.values(type, reader.number(4), name, pace) })
   }
   return tensors
 }
@@ -49,10 +50,10 @@ class Reader {
     return this.#take(this.number(2)).toString('utf8').replace(/\0$/, '')
   }
 
-  values(type: number, bytes: number, name: string): Float32Array {
+  async values(type: number, bytes: number, name: string, pace: Pace): Promise<Float32Array> {
     const data = this.#take(bytes)
-    if (type === FLOAT32) return Float32Array.from({ length: bytes / 4 }, (_, at) => data.readFloatLE(at * 4))
-    if (type === FLOAT16) return fromHalves(data)
+    if (type === FLOAT32) return fromSingles(data, pace)
+    if (type === FLOAT16) return fromHalves(data, pace)
     // Numbers of the conversion itself, of no use to us.
     if (bytes <= 8) return new Float32Array()
     throw invalidFile(this.#path, `has a tensor of another type than floats: ${name}.`)
@@ -66,12 +67,22 @@ class Reader {
   }
 }
 
-function fromHalves(data: Buffer): Float32Array {
+async function fromSingles(data: Buffer, pace: Pace): Promise<Float32Array> {
+  const values = new Float32Array(data.length / 4)
+  await pace.inPieces(values.length, 1, (from, to) => {
+    for (let index = from; index < to; index++) values[index] = data.readFloatLE(index * 4)
+  })
+  return values
+}
+
+async function fromHalves(data: Buffer, pace: Pace): Promise<Float32Array> {
   const values = new Float32Array(data.length / 2)
-  for (let index = 0; index < values.length; index++) {
-    const bits = (data[index * 2] ?? 0) | ((data[index * 2 + 1] ?? 0) << 8)
-    values[index] = HALVES[bits] ?? 0
-  }
+  await pace.inPieces(values.length, 1, (from, to) => {
+    for (let index = from; index < to; index++) {
+      const bits = (data[index * 2] ?? 0) | ((data[index * 2 + 1] ?? 0) << 8)
+      values[index] = HALVES[bits] ?? 0
+    }
+  })
   return values
 }
 

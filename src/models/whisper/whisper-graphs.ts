@@ -1,14 +1,14 @@
 import { FLOAT, OnnxGraph } from '../onnx/onnx-graph.ts'
 import type { Pieces } from '../onnx/protobuf.ts'
-import type { Weights } from './ctranslate2-file.ts'
-import { HEAD, quantise, WhisperLayers } from './whisper-layers.ts'
+import { HEAD, WhisperLayers } from './whisper-layers.ts'
+import type { WhisperWeights } from './whisper-weights.ts'
 
 /** Frames of half a minute, and what the encoder makes of them. */
 const FRAMES = 3000
 const STATES = 1500
 
 /** The encoder as transformers.js runs it: `input_features` → `last_hidden_state`. */
-export function encoderGraph(weights: ReadonlyMap<string, Weights>): Pieces {
+export function encoderGraph(weights: WhisperWeights): Pieces {
   const graph = new OnnxGraph()
   const layers = new WhisperLayers(graph, weights)
   const bins = layers.tensor('encoder/conv1/weight').axes[1] ?? 0
@@ -48,7 +48,7 @@ function selfAttention(
 }
 
 /** The decoder with a cache: keys and values of the sound are computed with the first token only. */
-export function decoderGraph(weights: ReadonlyMap<string, Weights>): Pieces {
+export function decoderGraph(weights: WhisperWeights): Pieces {
   const graph = new OnnxGraph()
   const layers = new WhisperLayers(graph, weights)
   const count = layers.layers('decoder')
@@ -101,8 +101,8 @@ function inputsOf(layers: WhisperLayers): DecoderInputs {
     ])
   const past = axis('past_key_values.0.decoder.key', 2)
   const end = graph.operator('Add', [past, axis('input_ids', 1)])
-  const { values, axes } = layers.tensor('decoder/embeddings/weight')
-  const table = quantise(values, layers.width)
+  const { axes } = layers.tensor('decoder/embeddings/weight')
+  const table = layers.embeddings
   const bytes = graph.constant('uint8', axes, table.bytes)
   const scales = graph.floats(table.scales)
   const rows = graph.operator('Cast', [graph.operator('Gather', [bytes, 'input_ids'])], { to: FLOAT })

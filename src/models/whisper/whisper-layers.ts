@@ -1,30 +1,23 @@
 import { FLOAT, OnnxGraph } from '../onnx/onnx-graph.ts'
 import type { Weights } from './ctranslate2-file.ts'
+import { ZERO, type PackedMatrix } from './packed-matrix.ts'
+import type { Rows, WhisperWeights } from './whisper-weights.ts'
 
 /** Width of one head in every Whisper model. */
 export const HEAD = 64
-
-/** What eight bits without a sign mean as zero. */
-const ZERO = 128
-
-/** Rows of a matrix of weights, for layers that hold several together. */
-export interface Rows {
-  from: number
-  to: number
-}
 
 /** The layers that Whisper is made of, put down in a graph with weights of eight bits. */
 export class WhisperLayers {
   readonly graph: OnnxGraph
   readonly width: number
-  readonly #weights: ReadonlyMap<string, Weights>
+  readonly #weights: WhisperWeights
   /** Of inputs in eight bits, by their name: queries, keys and values share them. */
   readonly #quantised = new Map<string, string[]>()
 
-  constructor(graph: OnnxGraph, weights: ReadonlyMap<string, Weights>) {
+  constructor(graph: OnnxGraph, weights: WhisperWeights) {
     this.graph = graph
     this.#weights = weights
-    this.width = this.tensor('decoder/embeddings/weight').axes[1] ?? 0
+    this.width = weights.width
   }
 
   /** The same in a graph inside an operator of this one. */
@@ -32,10 +25,12 @@ export class WhisperLayers {
     return new WhisperLayers(new OnnxGraph(this.graph), this.#weights)
   }
 
+  get embeddings(): PackedMatrix {
+    return this.#weights.embeddings
+  }
+
   tensor(name: string): Weights {
-    const found = this.#weights.get(name)
-    if (found === undefined) throw new Error(`the weights have no ${name}`)
-    return found
+    return this.#weights.tensor(name)
   }
 
   has(name: string): boolean {
@@ -54,11 +49,10 @@ export class WhisperLayers {
 
   /** `input × weightsᵀ + bias`, in eight bits: one scale for each column, one for the input. */
   linear(input: string, name: string, rows?: Rows): string {
-    const { values, axes } = this.tensor(`${name}/weight`)
-    const [height = 0, depth = 0] = axes
+    const [height = 0, depth = 0] = this.tensor(`${name}/weight`).axes
     const { from, to } = rows ?? { from: 0, to: height }
-    const matrix = quantise(values.subarray(from * depth, to * depth), depth)
-    const packed = this.graph.constant('uint8', [depth, to - from], transposed(matrix.bytes, depth))
+    const matrix = this.#weights.matrix(`${name}/weight`, { from, to })
+    const packed = this.graph.constant('uint8', [depth, to - from], matrix.bytes)
     const product = this.product(input, packed, this.graph.floats(matrix.scales))
     if (!this.has(`${name}/bias`)) return product
     const bias = this.tensor(`${name}/bias`).values.subarray(from, to)
@@ -119,29 +113,4 @@ export class WhisperLayers {
     while (this.has(`${side}/layer_${count}/ffn/layer_norm/gamma`)) count++
     return count
   }
-}
-
-/** Rows in eight bits around 128, each with its own scale. */
-export function quantise(values: Float32Array, depth: number): { bytes: Uint8Array; scales: Float32Array } {
-  const bytes = new Uint8Array(values.length)
-  const scales = new Float32Array(values.length / depth)
-  // Plain loops: there are 40 million numbers even in the smallest model.
-  for (let row = 0; row < scales.length; row++) {
-    const from = row * depth
-    let most = 0
-    for (let at = from; at < from + depth; at++) most = Math.max(most, Math.abs(values[at] ?? 0))
-    const scale = most === 0 ? 1 : most / (ZERO - 1)
-    scales[row] = scale
-    for (let at = from; at < from + depth; at++) bytes[at] = Math.round((values[at] ?? 0) / scale) + ZERO
-  }
-  return { bytes, scales }
-}
-
-function transposed(bytes: Uint8Array, depth: number): Uint8Array {
-  const height = bytes.length / depth
-  const turned = new Uint8Array(bytes.length)
-  for (let row = 0; row < height; row++) {
-    for (let at = 0; at < depth; at++) turned[at * height + row] = bytes[row * depth + at] ?? 0
-  }
-  return turned
 }
