@@ -80,6 +80,8 @@ export interface OnnxFacts {
   labels: string[]
   /** Graphs and what belongs to them, relative to the folder, with their bytes. */
   graphs: { file: string; bytes: number }[]
+  /** Files that it needs for what it is for, and that are not there. */
+  missing: string[]
 }
 
 export interface GgufFacts {

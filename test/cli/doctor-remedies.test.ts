@@ -10,14 +10,21 @@ import { examineDevices, examineProcessor } from '../../src/cli/doctor/device-ch
 import { examineHome, examineMemory, examinePort } from '../../src/cli/doctor/machine-checks.ts'
 import { examinePackageManagers } from '../../src/cli/doctor/package-manager-checks.ts'
 import { examineBudget, examinePressure } from '../../src/cli/doctor/pressure-checks.ts'
-import { examineEngine, examineNode } from '../../src/cli/doctor/software-checks.ts'
-import { examineDatabase, examineModels, examineSources } from '../../src/cli/doctor/store-checks.ts'
+import { examineEngine, examineNode, examinePackagedEngine } from '../../src/cli/doctor/software-checks.ts'
+import {
+  examineDatabase,
+  examineModels,
+  examineOnnxFolders,
+  examineSources,
+} from '../../src/cli/doctor/store-checks.ts'
+import { enginePackage } from '../../src/cli/engines/engine-package.ts'
 import { yardDirectories, type YardDirectories } from '../../src/config/directories.ts'
 import { parseConfiguration } from '../../src/config/parse-configuration.ts'
 import type { ModelSpec } from '../../src/models/model-spec.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { loadSqlite } from '../../src/store/sqlite.ts'
 import { makeTinyModel } from '../models/make-tiny-gguf.ts'
+import { writeMoodModel } from '../models/tiny-onnx.ts'
 import { specOf } from '../node-llama-cpp/fixtures.ts'
 
 const GIB = 1024 ** 3
@@ -47,6 +54,30 @@ describe('a broken environment and its remedy: software', () => {
   it('the engine’s package is missing', () => {
     const remedy = 'It is installed on first use, or now: modelyard engines install node-llama-cpp'
     expect(examineEngine(directories())).toMatchObject(broken('warning', /is not installed yet$/, remedy))
+  })
+
+  it.each([
+    ['transformers', '@huggingface/transformers', '4.3.2'],
+    ['speech', 'sherpa-onnx-node', '1.13.8'],
+  ])('the package of %s is missing, or has another version', async (engine, name, wanted) => {
+    const remedy = `It is installed on first use, or now: modelyard engines install ${engine}`
+    const missing = examinePackagedEngine(directories(), engine)
+    expect(missing).toMatchObject(broken('warning', /is not installed yet$/, remedy))
+    expect(missing.name).toBe(engine)
+    const { packages, wheel } = enginePackage(engine)
+    for (const one of Object.keys(packages)) {
+      const place = join(directories().engines, engine, 'node_modules', one)
+      await mkdir(place, { recursive: true })
+      await writeFile(join(place, 'package.json'), '{"version": "0.9.0"}')
+    }
+    if (wheel !== undefined)
+      await mkdir(join(directories().engines, engine, 'python', wheel.folder), { recursive: true })
+    expect(packages[name]).toBe(wanted)
+    expect(examinePackagedEngine(directories(), engine)).toMatchObject({
+      status: 'warning',
+      found: `${engine} 0.9.0, wanted is ${wanted}`,
+      remedy,
+    })
   })
 
   it('the engine’s package has another version', async () => {
@@ -283,6 +314,23 @@ describe('a broken environment and its remedy: disk', () => {
       status: 'ok',
       found: 'files of 2 configured models are here or can be fetched; b is the same file as a',
     })
+  })
+
+  it('a configured folder lacks a file that its model needs', async () => {
+    const mood = writeMoodModel(join(folder, 'mood'))
+    const place = { directories: directories(), directory: folder, engines: {}, what: 'test' }
+    const configuration = parseConfiguration({ models: { mood: { source: mood } } }, place)
+    const { engines, check } = await examineOnnxFolders(configuration)
+    expect([[...engines], check.status]).toEqual([['transformers'], 'ok'])
+    await rm(join(mood, 'tokenizer.json'))
+    const remedy = 'Put it there as the model’s page has it, or fetch the model again: modelyard pull mood'
+    expect((await examineOnnxFolders(configuration)).check).toMatchObject(
+      broken(
+        'warning',
+        /^mood: tokenizer\.json is missing in .*mood, which is for classification\.$/,
+        remedy,
+      ),
+    )
   })
 
   it('the folder of models cannot be read', async () => {

@@ -3,8 +3,14 @@ import { DeviceWatch } from '../../host/device-watch.ts'
 import { HostMemoryProbe } from '../../host/memory-probe.ts'
 import { examineDevices, examineProcessor, type DeviceFindings } from '../doctor/device-checks.ts'
 import { examineBudget, examinePressure } from '../doctor/pressure-checks.ts'
-import { examineDatabase, examineModels, examineSources } from '../doctor/store-checks.ts'
-import { examineEngine, examineLlamaServer, examineMlx, examineNode } from '../doctor/software-checks.ts'
+import { examineDatabase, examineModels, examineOnnxFolders, examineSources } from '../doctor/store-checks.ts'
+import {
+  examineEngine,
+  examineLlamaServer,
+  examineMlx,
+  examineNode,
+  examinePackagedEngine,
+} from '../doctor/software-checks.ts'
 import { examineHome, examineMemory, examinePort } from '../doctor/machine-checks.ts'
 import { examineConfiguration, examineServer } from '../doctor/yard-checks.ts'
 import { examinePackageManagers } from '../doctor/package-manager-checks.ts'
@@ -25,12 +31,16 @@ export async function doctor(context: CommandContext, options: DoctorOptions): C
   const devices = await findDevices(context)
   const probe = new HostMemoryProbe({ devices: { read: () => devices.reading } })
   const { models } = configuration.configuration ?? {}
+  const onnx = configuration.configuration && (await examineOnnxFolders(configuration.configuration))
   const isNeeded = (name: string): boolean => models?.some(({ engine }) => engine === name) === true
   const checks: Check[] = [
     examineNode(),
     examineEngine(context.directories),
     await examineLlamaServer(context.directories, isNeeded('llama-server')),
     ...(isNeeded('mlx') ? [await examineMlx(context.directories)] : []),
+    ...['transformers', 'speech']
+      .filter((name) => isNeeded(name) || onnx?.engines.has(name) === true)
+      .map((name) => examinePackagedEngine(context.directories, name)),
     examineProcessor(),
     examineMemory(probe),
     examinePressure(),
@@ -42,6 +52,7 @@ export async function doctor(context: CommandContext, options: DoctorOptions): C
     await examineDatabase(context.directories),
     await examineModels(context.directories),
     ...(configuration.configuration === undefined ? [] : [await examineSources(configuration.configuration)]),
+    ...(onnx === undefined || onnx.engines.size === 0 ? [] : [onnx.check]),
     { name: 'logs', status: 'ok', found: context.directories.logs },
     configuration.check,
     server.check,

@@ -19,10 +19,19 @@ export function examineNode(version: string = process.versions.node): Check {
   return { name: 'node', status: 'problem', found, remedy }
 }
 
-export function examineEngine({ engines }: YardDirectories): Check {
-  const name = 'engine'
+/** The default engine. */
+export function examineEngine(directories: YardDirectories): Check {
+  return examinePackagedEngine(directories, 'node-llama-cpp', 'engine')
+}
+
+/** An engine that npm installs. @param name of the check */
+export function examinePackagedEngine(
+  { engines }: YardDirectories,
+  which: string,
+  name: string = which,
+): Check {
   try {
-    const engine = enginePackage('node-llama-cpp')
+    const engine = enginePackage(which)
     const version = installedVersion(engines, engine)
     const wanted = `${engine.name} ${engine.version}`
     if (version === engine.version) return { name, status: 'ok', found: `${wanted} in ${engines}` }

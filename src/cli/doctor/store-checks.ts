@@ -6,6 +6,7 @@ import type { YardConfiguration } from '../../config/yard-configuration.ts'
 import { ArtifactStore } from '../../models/artifact-store.ts'
 import { scanModelsFolder } from '../../models/discovery/scan-models-folder.ts'
 import { ModelInspector } from '../../models/inspect-model.ts'
+import { lackOf } from '../../models/onnx/needed-files.ts'
 import { findModelPlaces, type ModelPlace } from '../../models/model-places.ts'
 import { checkDatabase } from '../../store/check-database.ts'
 import type { Check } from './check.ts'
@@ -52,6 +53,32 @@ export async function examineModels({ models: folder }: Pick<YardDirectories, 'm
   return { name, status: 'ok', found: `${models.length} in ${folder}` }
 }
 
+/** Folders with ONNX graphs among the configured models: what they are for, and whether all is there. */
+export interface OnnxFindings {
+  /** Engines that they need. */
+  engines: Set<string>
+  check: Check
+}
+
+export async function examineOnnxFolders({ models, directories }: YardConfiguration): Promise<OnnxFindings> {
+  const name = 'ONNX models'
+  const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock() })
+  const inspector = new ModelInspector()
+  const engines = new Set<string>()
+  let broken: Check | undefined
+  for (const { id, source } of models) {
+    const path = source === undefined ? undefined : await store.locate(source)
+    const facts = path === undefined ? undefined : await inspector.inspect(path).catch(() => undefined)
+    if (facts?.onnx === undefined) continue
+    engines.add(facts.purpose === 'speech' ? 'speech' : 'transformers')
+    const lack = lackOf(facts)
+    const remedy = `Put it there as the model’s page has it, or fetch the model again: modelyard pull ${id}`
+    if (lack !== undefined) broken ??= { name, status: 'warning', found: `${id}: ${lack}`, remedy }
+  }
+  const found = engines.size === 0 ? 'none configured' : 'all files are there'
+  return { engines, check: broken ?? { name, status: 'ok', found } }
+}
+
 /** The files of configured models that lie on this machine; what is fetched on first use is not looked for. */
 export async function examineSources({ models, directories }: YardConfiguration): Promise<Check> {
   const name = 'sources'
@@ -81,8 +108,7 @@ function sharedFiles(places: ReadonlyMap<string, ModelPlace>): string[] {
 
 async function problemOf(inspector: ModelInspector, path: string): Promise<string | undefined> {
   try {
-    await inspector.inspect(path)
-    return undefined
+    return lackOf(await inspector.inspect(path))
   } catch (error) {
     return toModelyardError(error).message
   }

@@ -3,6 +3,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { Footprint } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { requireWholeFolder } from '../../models/onnx/needed-files.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
 import { speechOptions } from './speech-options.ts'
 
@@ -14,13 +15,14 @@ export const SPEECH_CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tas
 const PROCESS_BASE = 90 * MIB
 const COMPUTE = 100 * MIB
 
-/** What a load needs and can do; pure. @throws ModelyardError `unsupported`, `config_invalid` */
+/** What a load needs and can do; pure. @throws ModelyardError `unsupported`, `config_invalid`, `model_file_invalid` */
 export function planSpeech(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
   const { onnx } = facts
   if (onnx === undefined || facts.path === undefined || facts.purpose !== 'speech') {
     const message = `Model "${spec.id}" is no folder with a voice (a graph, tokens.txt); the engine speech runs nothing else.`
     throw new ModelyardError('unsupported', message)
   }
+  requireWholeFolder(spec.id, facts)
   const weights = onnx.graphs.reduce((sum, { bytes }) => sum + bytes, 0)
   const threads = Math.max(1, Math.min(spec.device.threads ?? host.cores - 1, host.cores))
   const footprint: Footprint = { ram: { weights, context: 0, compute: COMPUTE, base: PROCESS_BASE } }

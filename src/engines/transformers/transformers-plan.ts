@@ -3,6 +3,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { Footprint } from '../../host/memory.ts'
 import type { ModelFacts, ModelPurpose, OnnxFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { requireWholeFolder } from '../../models/onnx/needed-files.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
 import { judgementOf } from './label-scores.ts'
@@ -42,11 +43,12 @@ const DEFAULT_LENGTH = 512
 /** Kinds of models whose table of positions has two entries that no text uses. */
 const RESERVED_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet'])
 
-/** What a load needs and can do; pure. @throws ModelyardError `unsupported`, `config_invalid` */
+/** What a load needs and can do; pure. @throws ModelyardError `unsupported`, `config_invalid`, `model_file_invalid` */
 export function planTransformers(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
   const { onnx } = facts
   const task = TASKS[facts.purpose]
   if (onnx === undefined || facts.path === undefined || task === undefined) throw foreign(spec, facts)
+  requireWholeFolder(spec.id, facts)
   if (onnx.architectures.some((name) => name.endsWith('ForAudioClassification'))) throw forSound(spec)
   const precision = precisionOf(spec, onnx)
   const weights = graphsOf(onnx, precision).reduce((sum, { bytes }) => sum + bytes, 0)

@@ -3,6 +3,7 @@ import { join, relative, sep } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
 import { invalidFile } from '../gguf/invalid-file.ts'
 import type { ModelPurpose, OnnxFacts } from '../model-facts.ts'
+import { missingFiles } from './needed-files.ts'
 import { factsOfConfiguration, type OnnxConfiguration } from './onnx-purpose.ts'
 
 /** A folder that is one model. */
@@ -37,9 +38,10 @@ export async function readOnnxFolder(folder: string): Promise<OnnxFolder> {
       details: { path: folder },
     })
   }
-  const names = files.map((file) => relative(folder, file))
+  const names = files.map((file) => relative(folder, file).replaceAll(sep, '/'))
   const { purpose, ...facts } = factsOfConfiguration(await readConfiguration(folder), names)
-  return { purpose, onnx: { ...facts, graphs }, files }
+  const missing = missingFiles(purpose, facts.architectures, names)
+  return { purpose, onnx: { ...facts, graphs, missing }, files }
 }
 
 async function filesBelow(folder: string, depth: number = DEPTH): Promise<string[]> {

@@ -8,6 +8,9 @@ export interface OnnxConfiguration {
   id2label?: unknown
 }
 
+/** What is known without looking at the files beside it. */
+type ConfiguredFacts = Omit<OnnxFacts, 'graphs' | 'missing'>
+
 /** What architectures are for, by the end of their names in the `transformers` library. */
 const PURPOSES: readonly [ending: RegExp, purpose: ModelPurpose][] = [
   [/For(SpeechSeq2Seq|CTC)$/, 'transcription'],
@@ -29,7 +32,7 @@ const PURPOSES_OF_TYPES: Record<string, ModelPurpose> = {
 export function factsOfConfiguration(
   configuration: OnnxConfiguration | undefined,
   names: readonly string[],
-): Omit<OnnxFacts, 'graphs'> & { purpose: ModelPurpose } {
+): ConfiguredFacts & { purpose: ModelPurpose } {
   if (configuration === undefined) return { purpose: 'speech', ...factsOfVoice(names) }
   const { model_type: type, max_position_embeddings: length } = configuration
   const architectures = texts(configuration.architectures)
@@ -46,7 +49,7 @@ export function factsOfConfiguration(
 }
 
 /** A voice for sherpa-onnx has its tokens beside the graph, Kokoro's its speakers, too. */
-function factsOfVoice(names: readonly string[]): Omit<OnnxFacts, 'graphs'> {
+function factsOfVoice(names: readonly string[]): ConfiguredFacts {
   const modelType = names.includes('voices.bin')
     ? 'kokoro'
     : names.includes('tokens.txt')
