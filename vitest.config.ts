@@ -1,4 +1,7 @@
-import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
+
+/** 6 GB of packages: `npm run test:vllm` asks for it. */
+const VLLM = process.env['MODELYARD_VLLM'] === '1' ? [] : ['test/vllm/**']
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -16,6 +19,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...VLLM],
           testTimeout: 120_000,
           hookTimeout: 180_000,
         },
