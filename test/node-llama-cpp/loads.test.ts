@@ -31,8 +31,9 @@ describe('finding the package', () => {
     const nowhere = new NodeLlamaCppEngine({ enginesDirectory: folder })
     expect(await nowhere.detect()).toEqual({
       available: false,
-      reason: 'The package node-llama-cpp is not installed.',
-      remedy: 'Run `modelyard engines install node-llama-cpp`.',
+      reason: `The package node-llama-cpp is not installed in ${folder}.`,
+      remedy:
+        'Run `modelyard engines install node-llama-cpp`, with MODELYARD_HOME where the home is another than usual.',
     })
   })
 

@@ -89,6 +89,7 @@ export async function examineSources({ models, directories }: YardConfiguration)
   )
   const [first, ...others] = missing
   if (first === undefined) {
+    if (models.length === 0) return { name, status: 'ok', found: 'no model is configured' }
     const count = `files of ${models.length} configured model${models.length === 1 ? '' : 's'}`
     return {
       name,

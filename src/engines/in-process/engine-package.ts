@@ -34,7 +34,7 @@ export async function findPackage(
   wanted: WantedPackage,
   enginesDirectory: string | undefined,
 ): Promise<FoundPackage | Obstacle> {
-  const remedy = `Run \`modelyard engines install ${wanted.engine}\`.`
+  const remedy = `Run \`modelyard engines install ${wanted.engine}\`, with MODELYARD_HOME where the home is another than usual.`
   for (const modules of candidates(wanted, enginesDirectory)) {
     const directory = join(modules, wanted.package)
     const version = await versionIn(directory)
@@ -43,7 +43,8 @@ export async function findPackage(
     const reason = `${wanted.package} ${version} is installed; version ${wanted.wanted} is needed. (${directory})`
     return { reason, remedy }
   }
-  return { reason: `The package ${wanted.package} is not installed.`, remedy }
+  const where = enginesDirectory === undefined ? '' : ` in ${enginesDirectory}`
+  return { reason: `The package ${wanted.package} is not installed${where}.`, remedy }
 }
 
 function candidates(
