@@ -4,7 +4,7 @@ import type { Dialect } from '../../src/dialects/dialect.ts'
 import { createYard, type Yard } from '../../src/yard.ts'
 import { removeFolder, temporaryFolder } from '../models/paths.ts'
 import { mutate, pick, random, type Json } from './mutate.ts'
-import { VALID_BODIES } from './valid-bodies.ts'
+import { SOUND, VALID_BODIES, VALID_FORM } from './valid-bodies.ts'
 
 const REQUESTS = Number(process.env['MODELYARD_FUZZ_REQUESTS'] ?? 20_000)
 const SEED = Number(process.env['MODELYARD_FUZZ_SEED'] ?? Date.now() % 1_000_000_000)
@@ -17,6 +17,8 @@ interface Target {
   method: string
   path: string
   body?: Json
+  /** It is sent as a form, with a sound. */
+  isForm?: true
 }
 
 function dialectTarget([dialect, path, body]: [Dialect, string, Json]): Target {
@@ -29,13 +31,16 @@ const MORE: Target[] = [
   { shape: 'control', method: 'POST', path: '/api/yard/unload', body: { model: 'm' } },
   { shape: 'control', method: 'GET', path: '/api/yard/plan/m' },
   { shape: 'control', method: 'GET', path: '/api/yard/state' },
+  { shape: 'control', method: 'POST', path: '/api/yard/classify', body: { model: 'm', input: ['a', 'b'], labels: ['x', 'y'], hypothesis: 'It is {}.', multiple: true, top: 1, priority: 'normal' } },
+  { shape: 'control', method: 'POST', path: '/api/yard/detect', body: { model: 'm', image: 'data:image/png;base64,iVBORw0KGgo=', threshold: 0.5 } },
+  { shape: 'openai', method: 'POST', path: '/v1/audio/transcriptions', body: VALID_FORM, isForm: true },
   { shape: 'openai', method: 'GET', path: '/v1/models/m' },
   { shape: 'ollama', method: 'GET', path: '/api/ps' },
   { shape: 'ollama', method: 'GET', path: '/api/tags' },
   { shape: 'ollama', method: 'DELETE', path: '/api/delete', body: { model: 'n' } },
   { shape: 'ollama', method: 'POST', path: '/api/push', body: { model: 'm', stream: true } },
   { shape: 'ollama', method: 'HEAD', path: '/api/blobs/sha256:00' },
-]
+] // prettier-ignore
 const TARGETS = [...VALID_BODIES.map(dialectTarget), ...MORE]
 
 const HEADERS: Record<string, string>[] = [
@@ -77,8 +82,23 @@ function attempt(next: () => number): Attempt {
     const tail = next() < 0.5 ? '' : encodeURIComponent(pick(['x', '../m', '%', 'ä', 'y'.repeat(700)], next))
     return { ...target, shape, path: target.path + tail, headers, text: undefined }
   }
-  const text = JSON.stringify(next() < 0.05 ? target.body : mutate(target.body, next))
+  const body = next() < 0.05 ? target.body : mutate(target.body, next)
+  if (target.isForm === true && headers['content-type'] === 'application/json')
+    headers['content-type'] = `multipart/form-data; boundary=${BOUNDARY}`
+  const text = target.isForm === true ? formText(body) : JSON.stringify(body)
   return { ...target, headers, text: next() < 0.1 ? garble(text, next) : text }
+}
+
+const BOUNDARY = 'modelyard'
+
+function formText(fields: Json): string {
+  const texts = Object.entries(fields ?? {}).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`
+  })
+  const head = 'content-disposition: form-data; name="file"; filename="x.wav"'
+  const file = `--${BOUNDARY}\r\n${head}\r\n\r\n${Buffer.from(SOUND).toString('latin1')}\r\n`
+  return `${texts.join('')}${file}--${BOUNDARY}--\r\n`
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

@@ -66,6 +66,7 @@ export const VALID_BODIES: [Dialect, string, Json][] = [
     },
   ],
   [openAiDialect, '/completions', { model: 'm', prompt: ['a', [1, 2]], suffix: 'x', stop: 'y', logprobs: 2, echo: false, max_tokens: 3 }],
+  [openAiDialect, '/audio/speech', { model: 'm', input: 'x', voice: 'a', speed: 1.5, response_format: 'wav', instructions: '', stream_format: 'audio', timeout: '5s' }],
   [openAiDialect, '/rerank', { model: 'm', query: 'x', documents: ['a', { text: 'b' }], top_n: 1, return_documents: true }],
   [openAiDialect, '/score', { model: 'm', text_1: ['x', 'y'], text_2: ['a', 'b'] }],
   [openAiDialect, '/embeddings', { model: 'm', input: [[1, 2], [3]], dimensions: 3, encoding_format: 'base64' }],
@@ -142,3 +143,18 @@ export const VALID_BODIES: [Dialect, string, Json][] = [
   [ollamaDialect, '/create', { model: 'n', from: 'm', system: 'x', parameters: { temperature: 1, stop: ['a'] }, messages: [{ role: 'user', content: 'x' }], license: ['x'] }],
   [ollamaDialect, '/copy', { source: 'm', destination: 'n' }],
 ] // prettier-ignore
+
+/** The texts of a valid form with a sound, but for the file. */
+export const VALID_FORM: Json = {
+  model: 'm',
+  language: 'en',
+  prompt: 'x',
+  temperature: '0.5',
+  response_format: 'verbose_json',
+  stream: 'false',
+  'timestamp_granularities[]': 'segment',
+  keep_alive: '5m',
+}
+
+/** As far as anybody looks before a model is asked. */
+export const SOUND: Uint8Array = Buffer.from('RIFF\0\0\0\0WAVEfmt ')

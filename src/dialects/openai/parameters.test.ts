@@ -4,14 +4,20 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { RESPONSE_PARAMETERS } from '../openai-responses/parameters.ts'
 import { refuseUnsupported, type ParameterTable } from '../parameter-table.ts'
-import { CHAT_PARAMETERS, COMPLETION_PARAMETERS, EMBEDDING_PARAMETERS } from './parameters.ts'
+import {
+  CHAT_PARAMETERS,
+  COMPLETION_PARAMETERS,
+  EMBEDDING_PARAMETERS,
+  SPEECH_PARAMETERS,
+  TRANSCRIPTION_PARAMETERS,
+} from './parameters.ts'
 
 const SDK = dirname(createRequire(import.meta.url).resolve('openai'))
 
 /** Property names of an interface in the official SDK's declarations: the published reference in a form that can be read. */
 function documented(file: string, name: string): string[] {
   const text = readFileSync(join(SDK, 'resources', file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
-  const start = text.indexOf('{', text.indexOf(`interface ${name} `))
+  const start = text.indexOf('{', text.search(new RegExp(`interface ${name}[ <]`)))
   const names: string[] = []
   let depth = 0
   for (const line of text.slice(start).split('\n')) {
@@ -28,6 +34,8 @@ const ROUTES: [string, string, string, ParameterTable][] = [
   ['responses', 'responses/responses.d.ts', 'ResponseCreateParamsBase', RESPONSE_PARAMETERS],
   ['completions', 'completions.d.ts', 'CompletionCreateParamsBase', COMPLETION_PARAMETERS],
   ['embeddings', 'embeddings.d.ts', 'EmbeddingCreateParams', EMBEDDING_PARAMETERS],
+  ['speech', 'audio/speech.d.ts', 'SpeechCreateParams', SPEECH_PARAMETERS],
+  ['transcriptions', 'audio/transcriptions.d.ts', 'TranscriptionCreateParamsBase', TRANSCRIPTION_PARAMETERS],
 ]
 
 /** A value of each type that asks for something, and so is no neutral one. */
