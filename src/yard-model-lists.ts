@@ -106,7 +106,7 @@ export class ModelLists {
   }
 
   #schedule(template: ModelSpec, period: number): void {
-    if (!this.#isCurrent(template)) return
+    if (this.#closing.signal.aborted || !this.#isCurrent(template)) return
     this.#timers.get(template.id)?.cancel()
     if (period <= 0) return
     const timer = this.#surroundings.clock.setTimer(period, () => void this.#ask(template))

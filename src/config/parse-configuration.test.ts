@@ -21,6 +21,22 @@ function complaint(input: unknown, options: Partial<ParseOptions> = {}): string 
 }
 
 describe('parseConfiguration', () => {
+  it('keeps entries for all models of an endpoint apart, and lets entries below them say what differs', () => {
+    const lab = { engine: 'upstream', url: 'http://x/v1', slots: 8 }
+    const { models, wildcards } = parse({
+      models: { 'lab/*': lab, 'lab/org/*': { ...lab, slots: 9 }, 'lab/org/a': { aliases: 'a' }, 'lab/b': {} },
+    })
+    expect(wildcards?.map(({ id }) => id)).toEqual(['lab/*', 'lab/org/*'])
+    expect(models.map(({ id, slots, engineOptions }) => [id, slots, engineOptions['remoteModel']])).toEqual([
+      ['lab/org/a', 9, 'a'],
+      ['lab/b', 8, 'b'],
+    ])
+    expect(complaint({ models: { 'a*b': lab } })).toContain('is not a valid name')
+    expect(complaint({ models: { '../*': lab } })).toContain('is not a valid name')
+    expect(complaint({ models: { 'lab/*': { ...lab, minInstances: 1 } } })).toContain("is one model's")
+    expect(complaint({ models: { 'lab/*': {} } })).toContain('only "upstream" can list')
+  })
+
   it('fills in the defaults of the design where nothing is said', () => {
     expect(parse({})).toEqual({
       directories: {

@@ -41,15 +41,20 @@ export async function requireEngine(
   return true
 }
 
-/** The same for the engines that these models run on, as far as they are packages. Ids that nobody configured are files of the default engine. */
+/**
+ * The same for the engines that these models run on, as far as they are packages. Ids that nobody configured are models of an endpoint where an
+ * entry (`lab/*`) stands for them, else files of the default engine.
+ */
 export async function requireEnginesOf(
   context: CommandContext,
-  { directories, models }: YardConfiguration,
+  { directories, models, wildcards = [] }: YardConfiguration,
   ids: readonly string[],
   wishes: InstallWishes,
 ): Promise<void> {
   const specOf = new Map(models.map((spec) => [spec.id, spec]))
-  const names = new Set(ids.map((id) => engineNameOf(id, specOf.get(id))))
+  const wildcardOf = (id: string): ModelSpec | undefined =>
+    wildcards.find((wildcard) => id.startsWith(wildcard.id.slice(0, -1)))
+  const names = new Set(ids.map((id) => engineNameOf(id, specOf.get(id) ?? wildcardOf(id))))
   for (const name of INSTALLABLE_ENGINES) {
     if (names.has(name)) await requireEngine(context, directories.engines, installableEngine(name), wishes)
   }

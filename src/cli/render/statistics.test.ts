@@ -25,8 +25,15 @@ describe('statistics', () => {
 
   it('a cut is told with its tokens, unless it was asked for', () => {
     expect(cutNote(SUMMARY, undefined)).toMatch(/^The answer was cut after 20 tokens/)
+    const unknown = { ...SUMMARY, usage: { ...SUMMARY.usage, unknown: true as const } }
+    expect(cutNote(unknown, undefined)).toMatch(/^The answer was cut at the limit/)
     expect(cutNote(SUMMARY, 20)).toBeUndefined()
     expect(cutNote({ ...SUMMARY, finishReason: 'stop' }, undefined)).toBeUndefined()
+  })
+
+  it('say so where nobody counted', () => {
+    const usage = { ...SUMMARY.usage, cachedTokens: 0, unknown: true as const }
+    expect(renderStatistics({ ...SUMMARY, usage }, undefined, 10)).toContain('prompt uncounted tokens')
   })
 
   it('leave out what is not known', () => {

@@ -27,7 +27,8 @@ export function cutNote(
   maxTokens: number | undefined,
 ): string | undefined {
   if (finishReason !== 'length' || maxTokens !== undefined) return undefined
-  return `The answer was cut after ${usage.completionTokens} tokens, the limit of this model or its context. --max-tokens N sets another one.`
+  const where = usage.unknown === true ? 'at' : `after ${usage.completionTokens} tokens,`
+  return `The answer was cut ${where} the limit of this model or its context. --max-tokens N sets another one.`
 }
 
 function took(milliseconds: number | undefined): string {
