@@ -1,8 +1,11 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { YardEvent } from '../../src/events/event-map.ts'
+import { ManualClock } from '../../src/base/clock.ts'
+import { EndpointSurvey } from '../../src/engines/upstream/endpoint-survey.ts'
 import { createYard, type Yard } from '../../src/yard.ts'
 import { openRemote } from '../contracts/upstream-subject.ts'
+import { NEVER } from '../node-llama-cpp/fixtures.ts'
 import { removeFolder, temporaryFolder } from '../models/paths.ts'
 import { event, FakeUpstream, refuse } from './fake-upstream.ts'
 
@@ -178,6 +181,18 @@ describe('what an endpoint has', () => {
     expect(endpoint?.abilities).toEqual([
       { name: 'tools', has: false, source: 'it refused it with HTTP 400' },
     ])
+  })
+
+  it('that was refused is tried again after 10 minutes', async () => {
+    const clock = new ManualClock()
+    const survey = new EndpointSurvey(clock)
+    const endpoint = { model: 'far', urls: [fake.url], key: undefined }
+    const changed = vi.fn<() => void>()
+    survey.refused(endpoint, 'remote', { name: 'tools', has: false, source: 'a refusal' }, changed)
+    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toHaveLength(1)
+    clock.advance(600_000)
+    expect(changed).toHaveBeenCalledOnce()
+    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toEqual([])
   })
 
   it('is overruled by what the configuration says', async () => {

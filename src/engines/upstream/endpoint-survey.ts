@@ -67,19 +67,23 @@ export class EndpointSurvey {
       if (signal.aborted) throw error
       const { message: problem } = toModelyardError(error, 'engine_failed')
       const [url = ''] = endpoint.urls
-      return {
-        ...(known === undefined ? { url, abilities: [] } : this.#facts(place, known, remoteModel)),
-        problem,
-      }
+      if (known !== undefined) return { ...this.#facts(place, known, remoteModel), problem }
+      return { url, abilities: this.#refusals(place, remoteModel), problem }
     }
   }
 
-  /** An endpoint refused something as such, not because of the request at hand. */
-  refused(endpoint: SurveyedEndpoint, remoteModel: string, ability: EndpointAbility): void {
+  /** An endpoint refused something as such, not because of the request at hand. `onForgotten`: it is believed no longer, and may be tried again. */
+  refused(
+    endpoint: SurveyedEndpoint,
+    remoteModel: string,
+    ability: EndpointAbility,
+    onForgotten: () => void,
+  ): void {
     const key = refusalKey(placeOf(endpoint), remoteModel)
     const abilities = this.#refused.get(key) ?? new Map<string, { ability: EndpointAbility; until: number }>()
     abilities.set(ability.name, { ability, until: this.#clock.now() + BELIEVED })
     this.#refused.set(key, abilities)
+    this.#clock.setTimer(BELIEVED, onForgotten)
   }
 
   #facts(place: string, { url, models, server }: Survey, remoteModel: string): EndpointFacts {

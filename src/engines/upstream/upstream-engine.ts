@@ -26,7 +26,7 @@ export interface UpstreamEngineOptions {
   clock?: Clock
   /** Value of an environment variable, for `keyEnvironment`. Default: none is set. */
   environmentVariable?: (name: string) => string | undefined
-  /** Told when an endpoint's refusal changed what is known of a model, so that it is planned anew. */
+  /** Told when an endpoint's refusal, or its being too long ago, changed what is known of a model, so that it is planned anew. */
   onLearned?: (model: string) => void
   /** Where servers that are started are written down while they run, and where their output is kept. Absent = nowhere. */
   recordsDirectory?: string
@@ -113,8 +113,9 @@ export class UpstreamEngine implements Engine {
     try {
       await this.#probe(plan.model, options, endpoints, signal)
       const learn = (ability: EndpointAbility): void => {
-        this.#survey.refused(endpoint, options.remoteModel ?? plan.model, ability)
-        this.#onLearned(plan.model)
+        const changed = (): void => this.#onLearned(plan.model)
+        this.#survey.refused(endpoint, options.remoteModel ?? plan.model, ability, changed)
+        changed()
       }
       const clock = this.#clock
       return new UpstreamModel(plan, {
