@@ -24,6 +24,7 @@ export function chooseBranch(
   chain: Fingerprint,
   kept: number,
 ): Branch | undefined {
+  if (instance.stateIdentity === undefined) return undefined
   const source = sourceOf(instance, target, chain)
   if (source === undefined || !isWorthCopying(step, instance, source, kept)) return undefined
   const order = orderPark(step, instance, source.index, 0)

@@ -96,6 +96,7 @@ function cheapestFirst(step: Step): ParkedContext[] {
 
 /** After the limit went down or a file became larger than thought: the cheapest go until it holds. */
 export function trimContexts(step: Step): void {
+  if (step.state.contexts.parked.length === 0) return
   for (const { model } of step.state.models.values())
     if (model.contextBudget !== undefined) trimModel(step, model.id)
   const limit = contextLimit(step.state)

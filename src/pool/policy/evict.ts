@@ -68,8 +68,10 @@ export function evictableSoon(step: Step, demand: Demand | undefined): Instance[
 }
 
 function spareAmong(step: Step, may: (instance: Instance) => boolean): Instance[] {
+  const candidates = step.state.instances.filter(may)
+  if (candidates.length === 0) return candidates
   const cost = costs(step)
-  const candidates = step.state.instances.filter(may).sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
+  candidates.sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
   const left = new Map<string, number>()
   const isSpare = ({ model }: Instance): boolean => {
     const state = step.state.models.get(model)

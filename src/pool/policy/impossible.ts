@@ -11,7 +11,8 @@ import type { Demand, Step } from './step.ts'
 export function impossible(step: Step, demand: Demand): SerializedError | undefined {
   const { models } = step.state
   const stay = stayingFor(step, demand)
-  const missing = partsOf(step.state, [demand.model]).filter((id) => !stay.some(({ model }) => model === id))
+  const parts = partsOf(step.state, [demand.model])
+  const missing = parts.length === 0 ? parts : parts.filter((id) => !stay.some(({ model }) => model === id))
   const needs = missing.map((id) => models.get(id)?.needs).filter((part) => part !== undefined)
   if (stay.length === 0 && needs.length === 0 && fitsOnTop(step, {}, stay, demand)) return undefined
   const over = tooMuch(step, demand, stay, needs) ?? tooMany(step, demand, stay, needs)

@@ -17,14 +17,8 @@ export function seekLoad(
   copies: readonly Instance[],
 ): Outcome {
   if (ticket.immediate) return 'blocked'
-  const own = copies.find(isServing)
-  if (!step.rules.mayAdd(step.state, model)) {
-    // With no copy ready and none to be added, nobody behind this ticket can fare better.
-    if (own === undefined) return waits(turn, ticket, leavingWait(copies))
-    if (isComing(own) && copies.length === 1) return waits(turn, ticket, loadWait(own))
-  }
-  if (grow(step, turn, model, ticket)) return 'passed'
-  if (own !== undefined) return waits(turn, ticket, ownWait(own))
+  const served = copies.length === 0 ? undefined : seekCopy(step, turn, model, ticket, copies)
+  if (served !== undefined) return served
   if (model.retryAt > step.at) return refused(step, ticket, backoffError(step, model))
   const demand = demandFor(model, ticket)
   const never = step.rules.impossible(step, demand)
@@ -32,6 +26,24 @@ export function seekLoad(
   const attempt = makeRoom(step, turn, model, demand, ticket)
   if (attempt === 'refused') return 'ended'
   return attempt === 'started' && grow(step, turn, model, ticket) ? 'passed' : 'blocked'
+}
+
+/** A copy that is there or is coming, or could be beside one; undefined when only a first load will do. */
+function seekCopy(
+  step: Step,
+  turn: Turn,
+  model: ModelState,
+  ticket: Ticket,
+  copies: readonly Instance[],
+): Outcome | undefined {
+  const own = copies.find(isServing)
+  if (!step.rules.mayAdd(step.state, model)) {
+    // With no copy ready and none to be added, nobody behind this ticket can fare better.
+    if (own === undefined) return waits(turn, ticket, leavingWait(copies))
+    if (isComing(own) && copies.length === 1) return waits(turn, ticket, loadWait(own))
+  }
+  if (grow(step, turn, model, ticket)) return 'passed'
+  return own === undefined ? undefined : waits(turn, ticket, ownWait(own))
 }
 
 /** R10: copies of a model there may be at once; those on their way out count until they are gone or hopelessly late. */

@@ -10,7 +10,8 @@ import { waitSentence } from './wait.ts'
 /** What time alone brings about: tickets that waited too long, loads without progress, drains that are over. Looked at with every event. */
 export function settle(step: Step): void {
   if (step.at >= step.state.ticketDeadline) timeOutTickets(step)
-  for (const { id } of step.state.instances) {
+  for (const { id, state, deadline = Number.POSITIVE_INFINITY } of step.state.instances) {
+    if (state !== 'draining' && step.at < deadline) continue
     const instance = findInstance(step.state, id)
     if (instance === undefined) continue
     if (instance.state === 'draining' && instance.leases === 0) leaveNow(step, instance)

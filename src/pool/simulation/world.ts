@@ -128,7 +128,8 @@ export class World {
 
   #decideOn(fact: PoolFact): void {
     const before = this.#state
-    const event: PoolEvent = Object.assign(fact, { at: this.#now })
+    const event = fact as { at: number } & PoolFact
+    event.at = this.#now
     const decision = this.#decide(before, event)
     this.#state = decision.state
     this.#events++
