@@ -4,7 +4,7 @@ import { hostShort } from './refusals.ts'
 import { findRoom, inTheWay, movable } from './room.ts'
 import { startLoad } from './start-load.ts'
 import type { Instance, ModelState, Ticket } from './state.ts'
-import { changeModel, wake, type Demand, type Shortage, type Step, type Turn } from './step.ts'
+import { changeModel, noted, wake, type Demand, type Shortage, type Step, type Turn } from './step.ts'
 import { refuse } from './tickets.ts'
 import { idleWait, isComing, leavingWait, waits } from './waiting.ts'
 
@@ -99,8 +99,8 @@ function holdForMemory(step: Step, turn: Turn, demand: Demand, ticket: Ticket): 
   for (const instance of step.at >= allAt ? movable(step, demand) : chosen) {
     const mayGoAt = step.rules.turnEndsAt(instance, limits)
     if (step.at < mayGoAt) wake(step, mayGoAt)
-    else turn.held.set(instance.id, { model: ticket.model, since: ticket.arrivedAt })
+    else turn.held = noted(turn.held, instance.id, { model: ticket.model, since: ticket.arrivedAt })
   }
-  for (const { id } of chosen) turn.promised.add(id)
+  if (chosen.length > 0) turn.promised = new Set([...turn.promised, ...chosen.map(({ id }) => id)])
   turn.reserved.push(demand)
 }

@@ -18,9 +18,9 @@ export function place(step: Step, turn: Turn, ticket: Ticket): Outcome {
   const model = step.state.models.get(ticket.model)
   if (model === undefined) return 'blocked'
   const copies = copiesOf(step.state, model)
-  const ready = copies.filter((instance) => step.rules.accepts(instance, model))
-  if (ticket.wants === 'instance') return placeLoad(step, turn, model, ticket, ready, copies)
-  const open = ready.filter(hasFreeSlot)
+  const accepting = copies.length === 0 ? copies : copies.filter((one) => step.rules.accepts(one, model))
+  if (ticket.wants === 'instance') return placeLoad(step, turn, model, ticket, accepting, copies)
+  const open = accepting.length === 0 ? accepting : accepting.filter(hasFreeSlot)
   if (open.length > 0) return placeRun(step, turn, model, ticket, open)
   // A copy that may not run yet would only take what those that run ask for: they could wait for each other for ever (P14).
   if (ticket.within === undefined && !step.rules.fitsTogether(step, model))
@@ -55,7 +55,7 @@ function placeRun(
   ticket: Ticket,
   open: readonly Instance[],
 ): Outcome {
-  const free = open.filter((instance) => !isHeld(step, turn, instance, ticket))
+  const free = turn.held.size === 0 ? open : open.filter((one) => !isHeld(step, turn, one, ticket))
   if (free.length === 0) return passOver(turn, ticket, open)
   const able = free.filter((instance) => step.rules.threadsFree(step, turn, instance, ticket.within))
   if (able.length === 0) return waitForThreads(step, turn, ticket, free)

@@ -4,7 +4,7 @@ import { loadFailed } from './refusals.ts'
 import { demandFor, findRoom } from './room.ts'
 import { startLoad } from './start-load.ts'
 import type { Instance, ModelState, PoolState, Ticket } from './state.ts'
-import { copiesOf, type Step, type Turn } from './step.ts'
+import { copiesOf, noted, type Step, type Turn } from './step.ts'
 import { refuse } from './tickets.ts'
 import { isComing, isServing, leavingWait, loadWait, ownWait, waits, type Outcome } from './waiting.ts'
 
@@ -65,7 +65,7 @@ export function grow(step: Step, turn: Turn, model: ModelState, ticket: Ticket):
   let slots = 0
   for (const instance of copies) if (isComing(instance)) slots += instance.slots.length
   if (covered >= slots && !mayGrow(step, turn, model, ticket, copies)) return false
-  turn.covered.set(id, covered + 1)
+  turn.covered = noted(turn.covered, id, covered + 1)
   if (turn.waits.has(id)) return true
   const load = copiesOf(step.state, model).find(isComing)
   waits(turn, ticket, load === undefined ? { kind: 'measuring' } : loadWait(load))

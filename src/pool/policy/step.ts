@@ -53,13 +53,19 @@ export interface Turn {
   /** Loads that older tickets will start. */
   readonly reserved: Holder[]
   /** Instances that will be gone by then. */
-  readonly promised: Set<string>
+  promised: ReadonlySet<string>
   /** Instances that take no younger tickets, and for whom. */
-  readonly held: Map<string, { readonly model: string; readonly since: number }>
+  held: ReadonlyMap<string, Hold>
   threadsReserved: number
   /** Tickets per model that a load in progress will serve. */
-  readonly covered: Map<string, number>
-  readonly waits: Map<string, Wait>
+  covered: ReadonlyMap<string, number>
+  waits: ReadonlyMap<string, Wait>
+}
+
+/** For which model an instance makes way, and since when that is asked for. */
+export interface Hold {
+  readonly model: string
+  readonly since: number
 }
 
 /** A free slot for a ticket, and how well it fits (R3). */
@@ -210,15 +216,28 @@ export function ticketsOf(state: PoolState, model: string): readonly Ticket[] {
   return []
 }
 
+/** Most walks have nothing to note; they need no maps of their own. */
+const NO_IDS: ReadonlySet<string> = new Set()
+const NO_ENTRIES: ReadonlyMap<string, never> = new Map<string, never>()
+
 export function newTurn(): Turn {
   return {
     reserved: [],
-    promised: new Set(),
-    held: new Map(),
+    promised: NO_IDS,
+    held: NO_ENTRIES,
     threadsReserved: 0,
-    covered: new Map(),
-    waits: new Map(),
+    covered: NO_ENTRIES,
+    waits: NO_ENTRIES,
   }
+}
+
+/** The entries of a turn with one more; who has none yet gets a map of its own. */
+export function noted<Value>(
+  entries: ReadonlyMap<string, Value>,
+  id: string,
+  value: Value,
+): ReadonlyMap<string, Value> {
+  return new Map(entries).set(id, value)
 }
 
 export function newStep(state: PoolState, at: number, rules: Rules): Step {

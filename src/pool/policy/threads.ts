@@ -1,6 +1,6 @@
 import { asksByInstance } from './asks.ts'
 import type { Instance, PoolState } from './state.ts'
-import type { Step, Turn } from './step.ts'
+import { noted, type Step, type Turn } from './step.ts'
 
 /** R17: an instance uses its threads while it runs anything or warms up, once however many slots are busy. */
 export function usesThreads(instance: Instance): boolean {
@@ -59,7 +59,7 @@ export function holdForThreads(
   let kept = 0
   for (const user of threadUsers(step.state).sort((a, b) => a.plan.threads - b.plan.threads)) {
     if (kept + user.plan.threads + needed <= step.state.limits.threads) kept += user.plan.threads
-    else turn.held.set(user.id, of)
+    else turn.held = noted(turn.held, user.id, of)
   }
   turn.threadsReserved += needed
 }

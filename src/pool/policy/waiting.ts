@@ -1,6 +1,6 @@
 import { crowd, movable, tightest } from './room.ts'
 import type { Instance, Ticket } from './state.ts'
-import type { Demand, Step, Turn } from './step.ts'
+import { noted, type Demand, type Step, type Turn } from './step.ts'
 import type { Wait } from './wait.ts'
 
 /**
@@ -11,7 +11,7 @@ export type Outcome = 'served' | 'ended' | 'passed' | 'blocked'
 
 /** Notes what the first ticket of a model waits for (R19). */
 export function waits(turn: Turn, ticket: Ticket, wait: Wait): 'blocked' {
-  if (!turn.waits.has(ticket.model)) turn.waits.set(ticket.model, wait)
+  if (!turn.waits.has(ticket.model)) turn.waits = noted(turn.waits, ticket.model, wait)
   return 'blocked'
 }
 
