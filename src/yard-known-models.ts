@@ -1,0 +1,56 @@
+import type { Clock } from './base/clock.ts'
+import { defaultSpec } from './config/default-spec.ts'
+import { MODEL_ID } from './config/model-shape.ts'
+import type { YardConfiguration } from './config/yard-configuration.ts'
+import type { EventBus } from './events/event-bus.ts'
+import { ArtifactStore, type EnsureOptions } from './models/artifact-store.ts'
+import { ModelInspector } from './models/inspect-model.ts'
+import type { ModelSpec } from './models/model-spec.ts'
+import { RecipeBook } from './models/recipe-book.ts'
+import { ModelRegistry } from './models/registry.ts'
+import { ServedModels } from './models/served-models.ts'
+import type { Store } from './store/open-store.ts'
+
+/** Which models there are, where their files are, and what is known of those. */
+export interface KnownModels {
+  artifacts: ArtifactStore
+  recipes: RecipeBook
+  served: ServedModels
+  registry: ModelRegistry
+  inspector: ModelInspector
+}
+
+/** Nothing is looked at yet. `current` = the configuration that holds when it is asked. */
+export function knowModels(
+  { directories, downloads, models }: YardConfiguration,
+  current: () => YardConfiguration,
+  { settings }: Pick<Store, 'settings'>,
+  clock: Clock,
+): KnownModels {
+  const artifacts = new ArtifactStore({ folder: directories.models, clock, transfer: downloads })
+  const recipes = new RecipeBook(settings)
+  const served = new ServedModels(settings, (id) => MODEL_ID.pattern.test(id))
+  const registry = new ModelRegistry({
+    specs: models,
+    artifacts,
+    defaultSpec: (id, source) => defaultSpec(current(), id, source),
+    otherNames: (name) => recipes.find(name)?.from,
+    served,
+  })
+  return { artifacts, recipes, served, registry, inspector: new ModelInspector() }
+}
+
+/** A model's file, fetched with its progress told. @returns its path; undefined for a model without files */
+export async function fetchArtifact(
+  artifacts: ArtifactStore,
+  bus: EventBus,
+  { source }: ModelSpec,
+  options: Pick<EnsureOptions, 'signal' | 'admit'>,
+): Promise<string | undefined> {
+  if (source === undefined) return undefined
+  return await artifacts.ensure(source, {
+    ...options,
+    onProgress: ({ file, received, total, bytesPerSecond }) =>
+      bus.emit('download-progressed', { source, file, received, total: total ?? null, bytesPerSecond }),
+  })
+}
