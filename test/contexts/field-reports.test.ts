@@ -308,7 +308,7 @@ describe('contexts of a scripted model', () => {
         })
       ).json()
     expect(await remove({ ids: [contexts[0]?.id] })).toEqual({ removed: 1 })
-    expect(await remove({ model: 'other' })).toEqual({ removed: 0 })
+    expect(await remove({ model: 'other' })).toMatchObject({ error: { code: 'model_not_found' } })
     expect(await remove({ model: 'm' })).toEqual({ removed: 1 })
     expect(await list()).toEqual({ contexts: [] })
     await until(async () => (await readdir(join(test.home.path, 'contexts'))).length === 0)
