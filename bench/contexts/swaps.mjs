@@ -7,7 +7,7 @@ import { ByHand } from './plain-server.mjs'
 import { YardLog } from './yard-log.mjs'
 
 const ROUNDS = Number(process.env.MODELYARD_BENCH_ROUNDS ?? 3)
-const TOKENS = 1600
+const TOKENS = Number(process.env.MODELYARD_BENCH_TOKENS ?? 1600)
 const CONTEXT = 4096
 const LONG_TOKENS = 6000
 const LONG_CONTEXT = 8192

@@ -39,8 +39,11 @@ export function poolLimits(
   }
 }
 
-/** Bytes kept for each process that has imported node-llama-cpp and started llama.cpp: an allowance beyond the 86 MiB that such a process was seen to take. */
-const SPARE_WORKER = 110 * 1024 ** 2
+/**
+ * Bytes kept for each process that has imported node-llama-cpp and started llama.cpp. Measured: 40 MiB of its own and 46 MiB of files, of which at least half is Node's
+ * program, shared with the server (45 MiB of PSS beside another worker).
+ */
+const SPARE_WORKER = 72 * 1024 ** 2
 
 /** R18: what waits counts as well. */
 function withoutSpares({ ram, ...devices }: PoolLimits['memory'], spares: number): PoolLimits['memory'] {

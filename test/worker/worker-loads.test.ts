@@ -168,13 +168,16 @@ describe('a load', () => {
 describe('a spare worker (R18)', () => {
   it('stands ready after the first load, is used by the next, and goes with close()', async () => {
     const engine = createWorkerEngine({ spareWorkers: 1 })
+    const stands = async (): Promise<number> => {
+      await expect.poll(() => engine.sparePids, { timeout: 20_000 }).toHaveLength(1)
+      return engine.sparePids[0] ?? 0
+    }
     const first = await load(engine)
-    const spare = engine.sparePids[0]
-    expect(spare).toBeGreaterThan(0)
+    const spare = await stands()
     const second = await load(engine)
     expect(second.pid).toBe(spare)
     expect((await collect(second, { parts: 1 })).text).toBe('0 ')
-    const third = engine.sparePids[0] ?? 0
+    const third = await stands()
     await engine.close()
     expect(isAlive({ pid: third, startTime: null })).toBe(false)
     expect(engine.sparePids).toEqual([])

@@ -10,8 +10,8 @@ import type { Slot } from './slot.ts'
 import { requireText, runText, type TextHost } from './text-run.ts'
 
 const WARM_UP = { temperature: 0, topK: 1, topP: 1, minP: 0, seed: 0, yieldEogToken: true }
-/** Enough to see how fast prompts are evaluated. */
-const WARM_UP_TOKENS = 24
+/** One piece of a prompt, to see how fast they are evaluated, and one token more for the first of the answer. */
+const WARM_UP_TOKENS = 17
 
 export interface TextModelParts extends TextHost {
   context: LlamaContext

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { abortError, onAbort } from '../../base/abort.ts'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { ModelyardError, toModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
@@ -18,6 +18,9 @@ import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-de
 import { loadEndedByExit, loadRefused } from '../supervision/worker-exit.ts'
 import { WorkerModel, type SlotSaving } from './worker-model.ts'
 import { WorkerProcess } from './worker-process.ts'
+
+/** Milliseconds after a load in which its first answer is not disturbed by the start of a spare, which keeps a core busy for as long. */
+const SPARE_DELAY = 1000
 
 export interface WorkerEngineOptions {
   /** What the child constructs: `node-llama-cpp`, `scripted`, or `module:` and the absolute path of a file that exports `createEngine(options)`. */
@@ -48,6 +51,7 @@ export class WorkerEngine implements Engine {
   readonly #deadlines: WorkerDeadlines
   readonly #spares = new Set<WorkerProcess>()
   #closed = false
+  #timer: Timer | undefined
 
   constructor(options: WorkerEngineOptions) {
     this.name = options.inner.name
@@ -88,11 +92,18 @@ export class WorkerEngine implements Engine {
     } catch (error) {
       throw await this.#failedLoad(worker, signal, error)
     } finally {
-      this.prepareSpares()
+      this.#prepareSparesSoon()
     }
   }
 
-  /** Starts the spares that are wanted and missing. Called by itself after each load. */
+  #prepareSparesSoon(): void {
+    const { spareWorkers = 0, clock } = this.#options
+    if (spareWorkers === 0 || this.#closed) return
+    this.#timer?.cancel()
+    this.#timer = clock.setTimer(SPARE_DELAY, () => this.prepareSpares())
+  }
+
+  /** Starts the spares that are wanted and missing. Called by itself a second after each load. */
   prepareSpares(): void {
     const { spareWorkers = 0 } = this.#options
     for (const spare of this.#spares) if (!spare.alive) this.#spares.delete(spare)
@@ -102,6 +113,7 @@ export class WorkerEngine implements Engine {
   /** Ends the spares. Loaded models are their owners' affair. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#timer?.cancel()
     const spares = [...this.#spares]
     this.#spares.clear()
     for (const spare of spares) spare.kill('it was a spare and is not needed any more')
