@@ -79,7 +79,7 @@ class Conversations {
   readonly #random: () => number
   readonly #open: () => Promise<Yard>
   readonly #conversations: Message[][] = []
-  #yard: Yard | undefined
+  #yard: Promise<Yard> | undefined
 
   constructor(seed: number, open: () => Promise<Yard>) {
     this.#seed = seed
@@ -104,8 +104,8 @@ class Conversations {
   }
 
   async #yardNow(): Promise<Yard> {
-    this.#yard ??= await this.#open()
-    return this.#yard
+    this.#yard ??= this.#open()
+    return await this.#yard
   }
 
   async #turn(messages: Message[]): Promise<void> {
@@ -168,8 +168,9 @@ class Conversations {
 
   async #restart(): Promise<void> {
     this.counts.restarts++
-    await this.#yard?.stop()
+    const yard = await this.#yard
     this.#yard = undefined
+    await yard?.stop()
   }
 }
 
