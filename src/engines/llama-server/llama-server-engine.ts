@@ -37,11 +37,11 @@ type ModelModules = typeof import('../../templates/chat-template.ts') &
 
 /** Templates, tools and forms are not needed before a model is loaded. */
 async function importModel(): Promise<ModelModules> {
-  const [template, model] = await Promise.all([
+  const [{ ChatTemplate }, { LlamaServerModel }] = await Promise.all([
     import('../../templates/chat-template.ts'),
     import('./llama-server-model.ts'),
   ])
-  return { ...template, ...model }
+  return { ChatTemplate, LlamaServerModel }
 }
 
 export interface LlamaServerEngineOptions {

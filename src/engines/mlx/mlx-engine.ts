@@ -29,11 +29,11 @@ type ModelModules = typeof import('../../templates/chat-template.ts') & typeof i
 
 /** Templates, tools and forms are not needed before a model is loaded. */
 async function importModel(): Promise<ModelModules> {
-  const [template, model] = await Promise.all([
+  const [{ ChatTemplate }, { MlxModel }] = await Promise.all([
     import('../../templates/chat-template.ts'),
     import('./mlx-model.ts'),
   ])
-  return { ...template, ...model }
+  return { ChatTemplate, MlxModel }
 }
 
 export interface MlxEngineOptions {
