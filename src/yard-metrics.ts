@@ -1,6 +1,6 @@
 import type { EventBus } from './events/event-bus.ts'
 import type { YardEvent } from './events/event-map.ts'
-import { measureProcessTree } from './host/process-memory.ts'
+import { proportionalSize } from './host/process-memory.ts'
 import { readPressure, readProcessorSeconds, readSwap } from './host/telemetry.ts'
 import type { InstanceStatus, PoolStatus } from './pool/pool-status.ts'
 import { Histogram } from './server/histogram.ts'
@@ -223,12 +223,12 @@ async function workerFamilies(instances: readonly InstanceStatus[]): Promise<Met
   const measured = await Promise.all(
     workers.map(async ({ instance, pid }) => ({
       instance,
-      memory: await measureProcessTree(pid),
+      memory: await proportionalSize(pid),
       processor: readProcessorSeconds(pid),
     })),
   )
   const memory = measured.flatMap(({ instance, memory: seen }) =>
-    seen === undefined ? [] : [{ labels: labelsOf(instance), value: seen.private + seen.shared }],
+    seen === undefined ? [] : [{ labels: labelsOf(instance), value: seen }],
   )
   const processor = measured.flatMap(({ instance, processor: seconds }) =>
     seconds === undefined ? [] : [{ labels: labelsOf(instance), value: seconds }],

@@ -68,8 +68,8 @@ export interface HostFacts {
   free?: Partial<Record<MemoryDomain, number>>
 }
 
-/** Mapped weights that several instances share: charged once per key (R4). */
-export interface SharedWeights {
+/** File pages that several instances map, of weights or of a program: charged once per key (R4). */
+export interface SharedPages {
   key: string
   domain: MemoryDomain
   bytes: number
@@ -96,7 +96,12 @@ export interface LoadPlan {
    */
   takenLater?: Partial<Record<MemoryDomain, number>>
   /** The part of `footprint` that is mapped from a file, if any. */
-  sharedWeights?: SharedWeights
+  sharedWeights?: SharedPages
+  /**
+   * Bytes of `footprint.ram` that are pages of the program and its libraries, the same for all that this engine starts. Default 0: they
+   * count as each one's own until a measurement tells them apart.
+   */
+  programBytes?: number
   /** Weights in bytes: what the load deadline scales with (M10). */
   loadBytes: number
   capabilities: EngineCapabilities

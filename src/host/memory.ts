@@ -17,8 +17,9 @@ export interface FootprintTerms {
 export type Footprint = Partial<Record<MemoryDomain, FootprintTerms>>
 
 /**
- * What a process tree was seen to hold. `private` bytes are gone when it exits; `shared` bytes are file pages (mapped weights)
- * divided among those who map them (Linux: `Pss` of `/proc/PID/smaps_rollup` less its anonymous part).
+ * What a process tree was seen to hold. `private` bytes are gone when it exits; `shared` bytes are file pages (mapped weights, the
+ * program and its libraries), whole, whoever else maps them (Linux: `Rss` of `/proc/PID/smaps_rollup` less its anonymous part). Their
+ * share (`Pss`) is no measure of what one holds: it rises when another one goes.
  */
 export interface MeasuredMemory {
   private: number

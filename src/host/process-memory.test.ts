@@ -13,13 +13,13 @@ Swap:              77777 kB
 `
 
 describe('what a process holds (M12)', () => {
-  it('is private what is gone with it, shared its part of file pages; swap is not memory', () => {
-    expect(parseSmapsRollup(ROLLUP)).toEqual({ private: 62_000 * 1024, shared: 90_000 * 1024 })
+  it('is private what is gone with it, shared its file pages, whole; swap is not memory', () => {
+    expect(parseSmapsRollup(ROLLUP)).toEqual({ private: 62_000 * 1024, shared: 238_000 * 1024 })
   })
 
   it('is told apart on old kernels too', () => {
-    const old = 'Rss: 300 kB\nPss:              150 kB\nAnonymous:         50 kB\n'
-    expect(parseSmapsRollup(old)).toEqual({ private: 50 * 1024, shared: 100 * 1024 })
+    const old = 'Rss:              300 kB\nPss:              150 kB\nAnonymous:         50 kB\n'
+    expect(parseSmapsRollup(old)).toEqual({ private: 50 * 1024, shared: 250 * 1024 })
   })
 
   it('is nothing where nothing is said', () => {

@@ -6,23 +6,28 @@ import { processTree } from './process-tree.ts'
 
 const run = promisify(execFile)
 
-/** Fields of a `smaps_rollup` file in bytes; absent fields are 0. */
-export function parseSmapsRollup(text: string): MeasuredMemory {
-  const field = (name: string): number =>
-    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024
-  const anonymous = field('Anonymous')
-  const sharedMemory = field('Pss_Shmem')
-  // Kernels before 5.9 do not divide Pss by kind: what is not anonymous is taken for file pages.
-  const ofFiles = /^Pss_File:/m.test(text) ? field('Pss_File') : Math.max(0, field('Pss') - anonymous)
-  return { private: anonymous + sharedMemory, shared: ofFiles }
+function field(text: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024
 }
 
-async function measureProcess(pid: number): Promise<MeasuredMemory | undefined> {
+/** Fields of a `smaps_rollup` file in bytes; absent fields are 0. */
+export function parseSmapsRollup(text: string): MeasuredMemory {
+  // Kernels before 5.9 do not tell shared memory apart: it is taken for file pages.
+  const own = field(text, 'Anonymous') + field(text, 'Pss_Shmem')
+  return { private: own, shared: Math.max(0, field(text, 'Rss') - own) }
+}
+
+async function readRollup(pid: number): Promise<string | undefined> {
   try {
-    return parseSmapsRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1'))
+    return await readFile(`/proc/${pid}/smaps_rollup`, 'latin1')
   } catch {
     return undefined
   }
+}
+
+async function readRollups(pid: number): Promise<string[]> {
+  const texts = await Promise.all(processTree(pid).map(readRollup))
+  return texts.filter((text) => text !== undefined)
 }
 
 function add(a: MeasuredMemory, b: MeasuredMemory): MeasuredMemory {
@@ -46,7 +51,13 @@ async function residentSize(pid: number): Promise<MeasuredMemory | undefined> {
 export async function measureProcessTree(pid: number): Promise<MeasuredMemory | undefined> {
   if (process.platform === 'darwin') return residentSize(pid)
   if (process.platform !== 'linux') return undefined
-  const measured = await Promise.all(processTree(pid).map(measureProcess))
-  const alive = measured.filter((memory) => memory !== undefined)
-  return alive.length === 0 ? undefined : alive.reduce(add)
+  const rollups = await readRollups(pid)
+  return rollups.length === 0 ? undefined : rollups.map(parseSmapsRollup).reduce(add)
+}
+
+/** Bytes of a process tree with what is shared divided among those who share it: sums of these count nothing twice. Undefined as above. */
+export async function proportionalSize(pid: number): Promise<number | undefined> {
+  if (process.platform !== 'linux') return (await measureProcessTree(pid))?.private
+  const rollups = await readRollups(pid)
+  return rollups.length === 0 ? undefined : rollups.reduce((sum, text) => sum + field(text, 'Pss'), 0)
 }

@@ -146,7 +146,7 @@ function memoryStatus(state: PoolState): PoolStatus['memory'] {
 function domainStatus(state: PoolState, domain: MemoryDomain, booked: number): DomainStatus {
   const limit = state.limits.memory[domain] ?? { budget: 0, absolute: 0 }
   const parts = { loading: 0, resident: 0, releasing: 0 }
-  const seen = new Set<string>()
+  const seen = new Map<string, number>()
   for (const instance of state.instances) {
     parts[partOf(instance)] += privateCharge(instance, domain) + sharedOnce(instance, domain, seen)
   }
@@ -154,12 +154,16 @@ function domainStatus(state: PoolState, domain: MemoryDomain, booked: number): D
   return { ...limit, booked, ...parts, ...(host === undefined ? {} : { host }) }
 }
 
-/** Shared weights belong to the first of those who share them. */
-function sharedOnce(instance: Instance, domain: MemoryDomain, seen: Set<string>): number {
-  const shared = instance.sharedWeights
-  if (shared === undefined || shared.domain !== domain || seen.has(shared.key)) return 0
-  seen.add(shared.key)
-  return shared.bytes
+/** Shared pages belong to the first of those who share them, what one of the others saw more of them to that one. */
+function sharedOnce(instance: Instance, domain: MemoryDomain, seen: Map<string, number>): number {
+  let sum = 0
+  for (const { key, domain: lies, bytes } of instance.shared) {
+    const more = bytes - (seen.get(key) ?? 0)
+    if (lies !== domain || more <= 0) continue
+    seen.set(key, bytes)
+    sum += more
+  }
+  return sum
 }
 
 function partOf(instance: Instance): 'loading' | 'resident' | 'releasing' {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededNumbers } from '../models/tiny-weights.ts'
 import type { Api } from '../yard/harness.ts'
 import { judge, LENGTH, marginAt, type Question } from './chaos-models.ts'
+import { explainStuck } from './chaos-stuck.ts'
 
 /** Milliseconds after which a request that has not ended is a hang: many times what anybody waits here. */
 const HANG = 180_000
@@ -66,20 +67,29 @@ export class ChaosClient {
   async #ask(question: Question): Promise<void> {
     const leaving = new AbortController()
     const patience = this.#random.next() < 0.2 ? this.#random.next() * 2000 : undefined
-    const hang = AbortSignal.timeout(HANG)
+    const hang = new AbortController()
+    const limit = setTimeout(() => void this.#giveUp(question, hang), HANG)
     const timer = patience === undefined ? undefined : setTimeout(() => leaving.abort(), patience)
     try {
-      const signal = AbortSignal.any([leaving.signal, hang])
+      const signal = AbortSignal.any([leaving.signal, hang.signal])
       await (this.#random.next() < 0.5
         ? this.#inOnePiece(question, signal)
         : this.#streamed(question, signal))
     } catch (error) {
       if (leaving.signal.aborted) this.#report.aborted++
-      else if (hang.aborted) this.#report.faults.push(`a request to ${question.model} hung`)
-      else this.#report.faults.push(`a request to ${question.model} broke off: ${String(error)}`)
+      else if (!hang.signal.aborted)
+        this.#report.faults.push(`a request to ${question.model} broke off: ${String(error)}`)
     } finally {
       clearTimeout(timer)
+      clearTimeout(limit)
     }
+  }
+
+  /** While it still waits the server can say for what; then the client leaves. */
+  async #giveUp({ model }: Question, hang: AbortController): Promise<void> {
+    const why = await explainStuck(this.#api, model, HANG - 1000).catch(String)
+    this.#report.faults.push(`a request to ${model} hung: ${why}`)
+    hang.abort()
   }
 
   async #inOnePiece(question: Question, signal: AbortSignal): Promise<void> {

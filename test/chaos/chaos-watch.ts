@@ -7,18 +7,12 @@ async function readPss(pid: number): Promise<number> {
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024
 }
 
-/**
- * Pages of Node's program are shared with all that runs it, tests beside this one included: when one of those ends, the share of each worker
- * rises at once, by no more than this together. (One reading in a whole run was 3.7 MB above a budget of 240 MB, none when alone.)
- */
-const PROGRAM_PAGES = 16 * 1024 ** 2
-
 /** Looks at a server's processes from outside, again and again. */
 export class ChaosWatch {
   /** The most that all workers together held, in bytes. */
   most = 0
   readings = 0
-  /** Readings above the budget and what can be the program's. */
+  /** Readings above the budget. */
   readonly over: string[] = []
   /** What the server itself held, reading by reading. */
   readonly server: number[] = []
@@ -46,7 +40,7 @@ export class ChaosWatch {
     this.most = Math.max(this.most, held)
     this.server.push(await readPss(this.#pid))
     // Processes that are told to hold less may end what they are at first: the larger of the two budgets counts.
-    if (held > Math.max(budget, this.#budget()) + PROGRAM_PAGES)
+    if (held > Math.max(budget, this.#budget()))
       this.over.push(`${held} of ${budget} bytes by ${sizes.join(' + ')}`)
   }
 

@@ -1,7 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel, LoadPlan } from '../../src/engines/engine.ts'
-import { computeBytes, reservedBytes, type LoadShape } from '../../src/engines/llama-cpp/footprint.ts'
+import {
+  computeBytes,
+  PROGRAM_BYTES,
+  reservedBytes,
+  type LoadShape,
+} from '../../src/engines/llama-cpp/footprint.ts'
 import { shapeOfPlan } from '../../src/engines/node-llama-cpp/node-llama-cpp-plan.ts'
 import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
 import type { GgufFacts } from '../../src/models/model-facts.ts'
@@ -13,7 +18,6 @@ import { reportBuffers } from '../models/report-buffers.ts'
 import { workerEntry } from '../worker/worker-fixtures.ts'
 import { ask, completion, engine, NEVER, planOf } from './fixtures.ts'
 
-const MIB = 1024 ** 2
 const FILL = 520
 const DEADLINE = 120_000
 
@@ -122,20 +126,19 @@ describe('workers', () => {
   }
 
   it(
-    'of one file share its pages: booked once, and the other one has them all when the first is gone (R4)',
+    'of one file share its pages and their program’s: booked once and whole, and nothing changes for the other one when the first is gone (R4, M12)',
     async () => {
       const plan = await planOf(modelOf('shared', { ...HALF, layers: 12 }), { context: 2048 })
       const weights = plan.sharedWeights?.bytes ?? 0
       const [first, second] = [await work(plan), await work(plan)]
       const together = [await held(first), await held(second)]
-      // Half of the weights each, and some pages of the programs.
-      for (const { shared } of together) expect(shared).toBeLessThan(0.5 * weights + 40 * MIB)
+      for (const { shared } of together) within(weights + PROGRAM_BYTES, shared, 0.1)
       const booked =
         ledger(['a', 'b'].map(() => needsOf({ id: 'm', plan } as never, undefined).needs)).ram ?? 0
-      const real = together.reduce((sum, each) => sum + each.private + each.shared, 0)
-      within(booked, real, 0.25)
+      const real = together.reduce((sum, each) => sum + each.private, 0) + (together[0]?.shared ?? 0)
+      within(booked, real, 0.2)
       await first.unload()
-      expect((await held(second)).shared).toBeGreaterThan(weights)
+      expect((await held(second)).shared / (together[1]?.shared ?? 0)).toBeCloseTo(1, 1)
     },
     DEADLINE,
   )

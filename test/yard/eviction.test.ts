@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ModelInput } from '../../src/config/configuration-input.ts'
 import type { YardEvent } from '../../src/events/event-map.ts'
+import { PROGRAM_BYTES } from '../../src/engines/llama-cpp/footprint.ts'
 import type { LoadForecast } from '../../src/pool/forecast.ts'
 import type { YardState } from '../../src/yard-state.ts'
 import { createYard, type Yard } from '../../src/yard.ts'
@@ -98,6 +99,9 @@ describe.runIf(HAS_LLAMA)('three models of real weights and a budget (R3 f, R4â€
     await yard.stop()
   })
 
+  /** What so many of them need together: the pages of their program only once. */
+  const bytesOf = (copies: number): number => copies * bytes - (copies - 1) * PROGRAM_BYTES
+
   const open = async (
     budgetBytes: number,
     more: Record<string, ModelInput> = {},
@@ -107,16 +111,16 @@ describe.runIf(HAS_LLAMA)('three models of real weights and a budget (R3 f, R4â€
   }
 
   it('all three are in memory when the budget has just the bytes', async () => {
-    const [yard, ledger] = await open(3 * bytes)
+    const [yard, ledger] = await open(bytesOf(3))
     expect([await hi(yard, 'a'), await hi(yard, 'b'), await hi(yard, 'c')]).toEqual([HELLO, HELLO, HELLO])
     expect(residents(yard.state())).toEqual(['a', 'b', 'c'])
-    expect(booked(yard.state())).toBe(3 * bytes)
+    expect(booked(yard.state())).toBe(bytesOf(3))
     expect(ledger.unloads).toEqual([])
     ledger.close()
   })
 
   it('with one byte less the third evicts the least recently used one, and nobody else; what was measured to fit is let in (BR-66)', async () => {
-    const [yard, ledger] = await open(3 * bytes - 1)
+    const [yard, ledger] = await open(bytesOf(3) - 1)
     for (const model of ['a', 'b', 'a']) expect(await hi(yard, model)).toBe(HELLO)
     expect(await yard.plan('c')).toMatchObject<Partial<LoadForecast>>({ bytes: { ram: bytes } })
     expect(await hi(yard, 'c')).toBe(HELLO)
@@ -133,13 +137,13 @@ describe.runIf(HAS_LLAMA)('three models of real weights and a budget (R3 f, R4â€
     expect(await hi(yard, 'b')).toBe(HELLO)
     expect(residents(yard.state())).toEqual(['a', 'b', 'c'])
     expect(ledger.loads).toEqual(['a', 'b', 'c', 'b'])
-    expect(ledger.most).toBeLessThan(3 * bytes)
+    expect(ledger.most).toBeLessThan(bytesOf(3))
     expect(ledger.samples).toBeGreaterThan(100)
     ledger.close()
   })
 
   it('a pinned one stays though it was used least recently (F19)', async () => {
-    const [yard, ledger] = await open(2 * bytes, { a: { ...models.a, pinned: true } })
+    const [yard, ledger] = await open(bytesOf(2), { a: { ...models.a, pinned: true } })
     for (const model of ['a', 'b', 'c']) expect(await hi(yard, model)).toBe(HELLO)
     expect(residents(yard.state())).toEqual(['a', 'c'])
     expect(ledger.unloads).toEqual([expect.stringMatching(/^b: /)])
@@ -148,14 +152,14 @@ describe.runIf(HAS_LLAMA)('three models of real weights and a budget (R3 f, R4â€
 
   it('R6: what can never fit is refused at once with the numbers, and nobody goes for it', async () => {
     const huge = { file: models.c.file, context: 2048, slots: 128 }
-    const [yard, ledger] = await open(3 * bytes, { a: { ...models.a, pinned: true }, huge })
+    const [yard, ledger] = await open(bytesOf(3), { a: { ...models.a, pinned: true }, huge })
     for (const model of ['a', 'b']) expect(await hi(yard, model)).toBe(HELLO)
     await sleep(SAFE)
     const before = yard.state().instances.map(({ id }) => id)
     const refusal: unknown = await hi(yard, 'huge').catch((error: unknown) => error)
     expect(refusal).toMatchObject({
       code: 'model_too_large',
-      details: { domain: 'ram', limit: 3 * bytes, pinned: [{ instance: 'a#1', bytes }], contextSize: 2048 },
+      details: { domain: 'ram', limit: bytesOf(3), pinned: [{ instance: 'a#1', bytes }], contextSize: 2048 },
     })
     const { details, message } = refusal as {
       message: string
@@ -170,7 +174,7 @@ describe.runIf(HAS_LLAMA)('three models of real weights and a budget (R3 f, R4â€
     const outcome = async (context: number): Promise<LoadForecast['outcome']> => {
       await using other = await createYard({
         home: false,
-        memory: { budget: 2 * bytes },
+        memory: { budget: bytesOf(2) },
         models: { huge: { ...huge, context } },
       })
       return (await other.plan('huge')).outcome
@@ -246,7 +250,8 @@ describe.runIf(HAS_LLAMA)('the same as an operator sees it: `modelyard serve` an
     const models = { a: await entry('a'), b: await entry('b'), c: await entry('c') }
     await home.configure({ models })
     const plan = JSON.parse((await home.run(['plan', 'a', '--json'])).out) as LoadForecast
-    await home.configure({ models, memory: { budget: Math.floor((plan.bytes.ram ?? 0) * 2.5) } })
+    const own = (plan.bytes.ram ?? 0) - PROGRAM_BYTES
+    await home.configure({ models, memory: { budget: Math.floor(PROGRAM_BYTES + own * 2.5) } })
     const { api, stop } = await serve(home)
     const samples: State[] = []
     const watching = watchState(api, samples)
@@ -260,7 +265,7 @@ describe.runIf(HAS_LLAMA)('the same as an operator sees it: `modelyard serve` an
     expect(await api.chat('hi', { model: 'c' })).toMatchObject({ status: 200, text: greeting?.answer })
     const after = await ps()
     expect(residents(after)).toEqual(['a', 'c'])
-    expect(booked(after)).toBe(2 * (plan.bytes.ram ?? 0))
+    expect(booked(after)).toBe(PROGRAM_BYTES + 2 * own)
     expect((await home.run(['ps'])).out).toMatch(/a#1[^\n]*\n[^\n]*c#3/)
     expect((await api.model('b')).evictions).toBe(1)
 

@@ -1,3 +1,4 @@
+import { PROGRAM_BYTES } from '../../src/engines/llama-cpp/footprint.ts'
 import { describe, expect, it } from 'vitest'
 import type { YardEvent } from '../../src/events/event-map.ts'
 import type { Yard } from '../../src/yard.ts'
@@ -96,7 +97,7 @@ describe('P2, P9: instances that are always there', () => {
   })
 
   it.runIf(HAS_LLAMA)(
-    'two copies of one file share its mapped weights: they are booked once (R4)',
+    'two copies of one file share its mapped weights, and the pages of their program: they are booked once (R4)',
     async () => {
       const yard = await open({
         models: { pair: { file: TINY_CHAT, context: 512, slots: 1, maxInstances: 2 } },
@@ -105,7 +106,8 @@ describe('P2, P9: instances that are always there', () => {
       const { memory, instances } = yard.state()
       expect(instances).toHaveLength(2)
       const sum = instances.reduce((total, { booked }) => total + (booked.ram ?? 0), 0)
-      expect(memory.ram?.booked).toBe(sum - (instances[0]?.estimated.ram?.weights ?? 0))
+      const weights = instances[0]?.estimated.ram?.weights ?? 0
+      expect(memory.ram?.booked).toBe(sum - weights - PROGRAM_BYTES)
     },
   )
 })

@@ -3,11 +3,11 @@ import type { GgufFacts } from '../../models/model-facts.ts'
 
 const MIB = 1024 ** 2
 
-/**
- * A worker with Node, our code and the native library, before any model: 50–56 MiB of its own were measured, and its share of the
- * pages of Node's program, which the server maps as well.
- */
-export const PROCESS_BASE: number = 65 * MIB
+/** Pages of Node's program, the native library and the system's, as far as a worker maps them: 40 MiB of Node, 10 of all others, measured. */
+export const PROGRAM_BYTES: number = 52 * MIB
+
+/** A worker with Node, our code and the native library, before any model: 49–56 MiB of its own were measured. */
+export const PROCESS_BASE: number = PROGRAM_BYTES + 56 * MIB
 
 /** Bytes of a tokenizer's lists and maps per token, measured: 49,152 tokens with merges 51–62 MiB, 128,000 without 78 MiB. */
 const TOKEN_COST = { gpt2: 1100, others: 650 }

@@ -6,7 +6,7 @@ import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { reasoningFormatOf } from '../../templates/answer/reasoning-format.ts'
-import type { EngineCapabilities, HostFacts, SharedWeights } from '../engine.ts'
+import type { EngineCapabilities, HostFacts, SharedPages } from '../engine.ts'
 import { fittingContext } from './fitting-context.ts'
 import { kvBytesPerToken, type LoadShape } from './footprint.ts'
 import { KNOWN_ARCHITECTURES } from './known-architectures.ts'
@@ -123,7 +123,7 @@ export function sharedWeights(
   facts: ModelFacts,
   gguf: GgufFacts,
   { gpuShare, isMapped }: { gpuShare: number; isMapped: boolean },
-): SharedWeights | undefined {
+): SharedPages | undefined {
   if (!isMapped || spec.device.memoryLock) return undefined
   const bytes = Math.round(gguf.tensorBytes * (1 - gpuShare))
   return bytes === 0 ? undefined : { key: facts.contentId, domain: 'ram', bytes }

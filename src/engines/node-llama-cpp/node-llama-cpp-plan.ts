@@ -3,7 +3,7 @@ import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { EngineCapabilities, HostFacts, LoadPlan } from '../engine.ts'
 import { NO_CAPABILITIES } from '../engine.ts'
-import { footprintOf, workerBytes, type LoadShape } from '../llama-cpp/footprint.ts'
+import { footprintOf, PROGRAM_BYTES, workerBytes, type LoadShape } from '../llama-cpp/footprint.ts'
 import {
   fittingShape,
   ggufCapabilities,
@@ -69,6 +69,7 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
     // The KV cache is cleared when it is made, so all of it is there at once; what evaluating needs comes with the first long prompt.
     takenLater: { ram: footprint.ram?.compute ?? 0 },
     ...(shared !== undefined && { sharedWeights: shared }),
+    programBytes: PROGRAM_BYTES,
     loadBytes: gguf.tensorBytes,
     capabilities: ggufCapabilities(NODE_LLAMA_CPP_CAPABILITIES, facts, gguf),
     spec,

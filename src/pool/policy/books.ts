@@ -1,3 +1,4 @@
+import type { MemoryDomain } from '../../host/memory.ts'
 import { isLarge, largeModels, limitOf, overrun, takenDevice } from './budget.ts'
 import type { Charges, Holder, Instance } from './state.ts'
 import type { Books, Demand, Step } from './step.ts'
@@ -37,11 +38,9 @@ function protectedOnes(step: Step): readonly Instance[] {
 export function fitsOnTop(step: Step, booked: Charges, holders: readonly Holder[], demand: Demand): boolean {
   const { limits } = step.state
   if (overrun(booked, limits, demand.force) !== undefined) return false
-  const shared = demand.sharedWeights
-  const more = shared === undefined ? 0 : shared.bytes - sharedAlready(holders, shared.key)
   for (const { domain, bytes } of demand.charges) {
-    const extra = shared?.domain === domain ? Math.max(0, more) : 0
-    if ((booked[domain] ?? 0) + bytes + extra > limitOf(limits, domain, demand.force)) return false
+    const more = bytes + unsharedBytes(demand, domain, holders)
+    if ((booked[domain] ?? 0) + more > limitOf(limits, domain, demand.force)) return false
   }
   if (takenDevice(limits, holders, demand) !== undefined) return false
   if (holders.length < limits.maxLargeModels || !isLarge(demand, limits)) return true
@@ -50,10 +49,19 @@ export function fitsOnTop(step: Step, booked: Charges, holders: readonly Holder[
   return others < limits.maxLargeModels
 }
 
+/** What the demand's shared pages add to those that the holders have. */
+function unsharedBytes(demand: Holder, domain: MemoryDomain, holders: readonly Holder[]): number {
+  let sum = 0
+  for (const pages of demand.shared) {
+    if (pages.domain === domain) sum += Math.max(0, pages.bytes - sharedAlready(holders, pages.key))
+  }
+  return sum
+}
+
 function sharedAlready(holders: readonly Holder[], key: string): number {
   let most = 0
-  for (const { sharedWeights } of holders) {
-    if (sharedWeights?.key === key) most = Math.max(most, sharedWeights.bytes)
+  for (const { shared } of holders) {
+    for (const pages of shared) if (pages.key === key && pages.bytes > most) most = pages.bytes
   }
   return most
 }

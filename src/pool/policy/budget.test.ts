@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { LoadPlan } from '../../engines/engine.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import { poolModelOf } from '../simulation/simulated-model.ts'
 import { newWorld, sized } from '../simulation/scenario.ts'
@@ -13,18 +14,20 @@ const terms = (
   ram: { weights, context, compute: 5, base: 5 },
 })
 
-function holder(model: string, bytes: number, more: Partial<Holder> = {}): Holder {
-  return booked(model, { ram: bytes }, undefined, more)
+function holder(model: string, bytes: number, sharing: Sharing = {}): Holder {
+  return booked(model, { ram: bytes }, undefined, sharing)
 }
+
+type Sharing = Pick<LoadPlan, 'sharedWeights' | 'programBytes'>
 
 function booked(
   model: string,
   promise: Charges,
   measured: MeasuredFootprint | undefined,
-  more: Partial<Holder> = {},
+  sharing: Sharing = {},
 ): Holder {
-  const { sharedWeights } = more
-  return { model, sharedWeights, ...bookingOf(promise, measured, sharedWeights), ...more }
+  const { plan } = poolModelOf({ id: model, footprint: {} })
+  return { model, ...bookingOf(promise, measured, { ...plan, ...sharing }) }
 }
 
 describe('the promise of a plan (R4)', () => {
@@ -80,6 +83,24 @@ describe('the ledger (R4)', () => {
   it('books shared pages beyond the weights: three workers held more than the budget without those of their program (M12)', () => {
     const one = booked('a', { ram: 10 }, { ram: { private: 12, shared: 57 } }, { sharedWeights: shared })
     expect(ledger([one])).toEqual({ ram: 50 + 12 + 7 })
+  })
+
+  it('books the pages of a program once for all who run it, and whole, whoever goes (M12)', () => {
+    const [a, b] = [7, 9].map((pages) =>
+      booked('m', { ram: 10 }, { ram: { private: 12, shared: pages } }, { programBytes: 5 }),
+    ) as [Holder, Holder]
+    expect(ledger([a, b])).toEqual({ ram: 2 * 12 + 9 })
+    expect(ledger([a])).toEqual({ ram: 12 + 7 })
+    expect(ledger([holder('m', 10, { programBytes: 5 })])).toEqual({ ram: 15 })
+  })
+
+  it('lets a second copy in that brings no other program than the first (R4)', () => {
+    const world = newWorld()
+    for (const id of ['a', 'b']) world.declare(sized(id, 60, { keepAlive: -1, programBytes: 30 }))
+    for (const model of ['a', 'b']) world.request({ model, hold: 10 })
+    world.run(1000)
+    expect(world.state.instances.map(({ model }) => model)).toEqual(['a', 'b'])
+    expect(ledger(world.state.instances)).toEqual({ ram: 90 })
   })
 
   it('does not book shared pages twice where the shared weights are known', () => {

@@ -1,4 +1,4 @@
-import type { LoadPlan, SharedWeights } from '../../engines/engine.ts'
+import type { LoadPlan, SharedPages } from '../../engines/engine.ts'
 import { footprintTotal, type MeasuredFootprint, type MemoryDomain } from '../../host/memory.ts'
 import type { PoolLimits } from '../limits.ts'
 import type { PoolModel } from '../pool-model.ts'
@@ -9,12 +9,30 @@ export function domainsOf(charges: Partial<Record<MemoryDomain, unknown>>): Memo
   return Object.keys(charges) as MemoryDomain[]
 }
 
+const NOTHING_SHARED: readonly SharedPages[] = []
+
+/** Pages of the program that were seen beyond what the plan says of them: there they are among the private bytes. */
+function unplannedProgram(plan: LoadPlan, seen: MeasuredFootprint | undefined): number {
+  const { sharedWeights: weights, programBytes = 0 } = plan
+  const planned = programBytes + (weights?.domain === 'ram' ? weights.bytes : 0)
+  return Math.max(0, (seen?.ram?.shared ?? 0) - planned)
+}
+
+/** R4: what a copy shares with others, each counted whole: whoever stays has all of it when the others go. */
+function sharedPages(plan: LoadPlan, seen: MeasuredFootprint | undefined): readonly SharedPages[] {
+  const { sharedWeights: weights, programBytes = 0, engine } = plan
+  const bytes = programBytes + unplannedProgram(plan, seen)
+  if (bytes === 0) return weights === undefined ? NOTHING_SHARED : [weights]
+  const program: SharedPages = { key: `program of ${engine}`, domain: 'ram', bytes }
+  return weights === undefined ? [program] : [weights, program]
+}
+
 /** Bytes of the plan in a domain that are not shared with others. */
 function estimatedPrivate(plan: LoadPlan, domain: MemoryDomain): number {
   const terms = plan.footprint[domain]
   if (terms === undefined) return 0
-  const shared = plan.sharedWeights?.domain === domain ? plan.sharedWeights.bytes : 0
-  return Math.max(0, footprintTotal(terms) - shared)
+  const shared = sharedPages(plan, undefined)
+  return Math.max(0, footprintTotal(terms) - sharedBytes(shared, domain))
 }
 
 /**
@@ -28,7 +46,7 @@ export function promiseOf(plan: LoadPlan, learned: MeasuredFootprint | undefined
     const seen = learned?.[domain]
     if (seen === undefined) promise[domain] = estimate
     else {
-      const bytes = measuredPrivate(seen, plan.sharedWeights, domain)
+      const bytes = seen.private + (domain === 'ram' ? unplannedProgram(plan, learned) : 0)
       promise[domain] = Math.max(bytes, Math.min(estimate, bytes + takenLater(plan, domain)))
     }
   }
@@ -39,35 +57,23 @@ function takenLater({ footprint, takenLater: later }: LoadPlan, domain: MemoryDo
   return later === undefined ? (footprint[domain]?.context ?? 0) : (later[domain] ?? 0)
 }
 
-/**
- * Shared pages beyond the weights, which the ledger has once for all: those of the program and its libraries. They have no other place in
- * it, and three workers without them held 2 % more than the budget.
- */
-function measuredPrivate(
-  seen: { private: number; shared: number },
-  weights: SharedWeights | undefined,
-  domain: MemoryDomain,
-): number {
-  const elsewhere = weights?.domain === domain ? weights.bytes : 0
-  return seen.private + Math.max(0, seen.shared - elsewhere)
-}
-
-/** What a holder is charged for: the larger of promise and measurement, domain by domain (M12). */
+/** What a holder is charged for: the larger of promise and measurement, domain by domain (M12), and what it shares. */
 export function bookingOf(
   promise: Charges,
   measured: MeasuredFootprint | undefined,
-  sharedWeights: SharedWeights | undefined,
-): Pick<Holder, 'charges' | 'total'> {
+  plan: LoadPlan,
+): Pick<Holder, 'charges' | 'shared' | 'total'> {
   const charges: Charge[] = []
-  let total = sharedWeights?.bytes ?? 0
+  const shared = sharedPages(plan, measured)
+  let total = shared.reduce((sum, { bytes }) => sum + bytes, 0)
   for (const domain of new Set([...domainsOf(promise), ...domainsOf(measured ?? {})])) {
-    const seen = measured?.[domain]
-    const real = seen === undefined ? 0 : measuredPrivate(seen, sharedWeights, domain)
-    const bytes = Math.max(promise[domain] ?? 0, real)
+    // What turned out to be the program's is among what is shared now.
+    const promised = (promise[domain] ?? 0) - (domain === 'ram' ? unplannedProgram(plan, measured) : 0)
+    const bytes = Math.max(promised, measured?.[domain]?.private ?? 0)
     charges.push({ domain, bytes })
     total += bytes
   }
-  return { charges, total }
+  return { charges, shared, total }
 }
 
 /** What a copy of the model would be promised, and charged. */
@@ -76,8 +82,7 @@ export function needsOf(
   learned: MeasuredFootprint | undefined,
 ): { promise: Charges; needs: Holder } {
   const promise = promiseOf(plan, learned)
-  const { sharedWeights } = plan
-  return { promise, needs: { model: id, sharedWeights, ...bookingOf(promise, undefined, sharedWeights) } }
+  return { promise, needs: { model: id, ...bookingOf(promise, learned, plan) } }
 }
 
 /** Private bytes a holder is charged in a domain. */
@@ -86,19 +91,26 @@ export function privateCharge(holder: Holder, domain: MemoryDomain): number {
   return 0
 }
 
-/** R4: bytes per domain of all holders together; mapped weights once per key. */
+/** Bytes in a domain of pages that are shared. */
+export function sharedBytes(shared: readonly SharedPages[], domain: MemoryDomain): number {
+  let sum = 0
+  for (const pages of shared) if (pages.domain === domain) sum += pages.bytes
+  return sum
+}
+
+/** R4: bytes per domain of all holders together; shared pages once per key. */
 export function ledger(holders: readonly Holder[]): Charges {
   const sum: Charges = {}
-  let shared: Map<string, number> | undefined
-  for (const { charges, sharedWeights } of holders) {
+  let known: Map<string, number> | undefined
+  for (const { charges, shared } of holders) {
     for (const { domain, bytes } of charges) sum[domain] = (sum[domain] ?? 0) + bytes
-    if (sharedWeights === undefined) continue
-    const { key, domain, bytes } = sharedWeights
-    shared ??= new Map()
-    const more = bytes - (shared.get(key) ?? 0)
-    if (more <= 0) continue
-    shared.set(key, bytes)
-    sum[domain] = (sum[domain] ?? 0) + more
+    for (const { key, domain, bytes } of shared) {
+      known ??= new Map()
+      const more = bytes - (known.get(key) ?? 0)
+      if (more <= 0) continue
+      known.set(key, bytes)
+      sum[domain] = (sum[domain] ?? 0) + more
+    }
   }
   return sum
 }

@@ -44,7 +44,7 @@ function instanceCopy(instance: Instance): Instance {
     promise: instance.promise,
     charges: instance.charges,
     total: instance.total,
-    sharedWeights: instance.sharedWeights,
+    shared: instance.shared,
     measured: instance.measured,
     state: instance.state,
     slots: instance.slots,

@@ -78,7 +78,7 @@ export function warmUpFinished(step: Step, event: EventOf<'warm-up-finished'>): 
     readyAt: step.at,
     usedAt: step.at, // F13: a fresh instance is not stale
     measured: event.measured,
-    ...bookingOf(instance.promise, event.measured, instance.sharedWeights),
+    ...bookingOf(instance.promise, event.measured, instance.plan),
     deadline: undefined,
     coming: undefined,
   })
@@ -117,7 +117,7 @@ export function instanceMeasured(step: Step, event: EventOf<'instance-measured'>
   const instance = findInstance(step.state, event.instance)
   if (instance === undefined) return
   const { measured } = event
-  const booking = bookingOf(instance.promise, measured, instance.sharedWeights)
+  const booking = bookingOf(instance.promise, measured, instance.plan)
   const known = instanceWith(instance, { measured, ...booking })
   setInstance(step, known)
   learn(step, known)

@@ -7,7 +7,7 @@ import { ROOMY } from '../simulation/scenario.ts'
 const demand: Holder = {
   model: 'm',
   charges: [{ domain: 'ram', bytes: 40 }],
-  sharedWeights: undefined,
+  shared: [],
   total: 40,
 }
 

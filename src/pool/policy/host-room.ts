@@ -1,5 +1,5 @@
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
-import { privateCharge } from './budget.ts'
+import { privateCharge, sharedBytes } from './budget.ts'
 import type { Holder, Instance, PoolState } from './state.ts'
 import type { Shortage } from './step.ts'
 
@@ -8,15 +8,16 @@ function isCommitted(instance: Instance): boolean {
   return instance.state === 'loading' || (instance.state === 'warming' && instance.measured === undefined)
 }
 
-/** What this holder will still take from the host in a domain, its mapped weights included unless someone else keeps them in memory. */
+/** What this holder will still take from the host in a domain, shared pages included unless someone else keeps them in memory. */
 function hostBytes(holder: Holder, domain: MemoryDomain, others: readonly Holder[]): number {
-  const shared = holder.sharedWeights
-  const alone = shared?.domain === domain && !others.some((other) => other.sharedWeights?.key === shared.key)
-  return privateCharge(holder, domain) + (alone ? shared.bytes : 0)
+  const alone = holder.shared.filter(
+    ({ key }) => !others.some(({ shared }) => shared.some((pages) => pages.key === key)),
+  )
+  return privateCharge(holder, domain) + sharedBytes(alone, domain)
 }
 
 /**
- * What comes back for certain when these go: what was measured of them, or promised before. Mapped weights are not counted: the system
+ * What comes back for certain when these go: what was measured of them, or promised before. Shared pages are not counted: the system
  * takes file pages for available already.
  */
 function givenBack(leaving: readonly Instance[], domain: MemoryDomain): number {
@@ -68,7 +69,6 @@ export function shortage(
   return undefined
 }
 
-function domainsOfHolder({ charges, sharedWeights }: Holder): Set<MemoryDomain> {
-  const domains = new Set(charges.map(({ domain }) => domain))
-  return sharedWeights === undefined ? domains : domains.add(sharedWeights.domain)
+function domainsOfHolder({ charges, shared }: Holder): Set<MemoryDomain> {
+  return new Set([...charges, ...shared].map(({ domain }) => domain))
 }

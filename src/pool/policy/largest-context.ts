@@ -18,11 +18,15 @@ export function protectedFrom(step: Step, demand: Demand): readonly Instance[] {
  * none would. Computed from the plan's context term, which grows evenly with the context.
  */
 export function largestContext(step: Step, demand: Demand, plan: LoadPlan): number | null {
-  const held = step.rules.ledger(protectedFrom(step, demand))
+  const stay = protectedFrom(step, demand)
+  const held = step.rules.ledger(stay)
+  const together = step.rules.ledger([...stay, demand])
   const most = Math.min(
     ...domainsOf(plan.footprint).map((domain) => {
       const room = limitOf(step.state.limits, domain, demand.force) - (held[domain] ?? 0)
-      return contextWithin(plan, domain, room, needIn(step, demand, domain))
+      // What it shares with those who stay is there already.
+      const need = (together[domain] ?? 0) - (held[domain] ?? 0)
+      return contextWithin(plan, domain, room, need)
     }),
   )
   const rounded = Math.floor(most / GRANULE) * GRANULE
@@ -32,10 +36,6 @@ export function largestContext(step: Step, demand: Demand, plan: LoadPlan): numb
 /** More than the model was trained for is of no use, whatever would fit. */
 function trainedFor({ contextSize, facts }: LoadPlan): number {
   return Math.max(contextSize, facts.gguf?.contextLength ?? 0)
-}
-
-function needIn(step: Step, demand: Demand, domain: MemoryDomain): number {
-  return step.rules.ledger([demand])[domain] ?? 0
 }
 
 function contextWithin(plan: LoadPlan, domain: MemoryDomain, room: number, need: number): number {

@@ -33,10 +33,11 @@ const only =
 /** Only what was promised, whatever was measured since. */
 function asPromised(holder: Holder): Holder {
   if (!('promise' in holder)) return holder
-  return { ...holder, ...bookingOf((holder as Instance).promise, undefined, holder.sharedWeights) }
+  const { promise, plan } = holder as Instance
+  return { ...holder, ...bookingOf(promise, undefined, plan) }
 }
 
-const noSharing = (holder: Holder): Holder => ({ ...holder, sharedWeights: undefined })
+const noSharing = (holder: Holder): Holder => ({ ...holder, shared: [] })
 
 const MUTANTS: [fault: string, mutant: Decide, rules: string[]][] = [
   ['F1: all that the slot holds is kept', withRules({ keptPrefix: (slot) => slot.chain.length }), ['F1']],

@@ -1,7 +1,7 @@
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
 import { asksByInstance } from './asks.ts'
 import { booksOf, fitsOnTop, isReturning } from './books.ts'
-import { isLarge, largeModels, limitOf } from './budget.ts'
+import { isLarge, largeModels, limitOf, sharedBytes } from './budget.ts'
 import { costs, evictable, evictableSoon, isSoftlyPinned } from './evict.ts'
 import type { Holder, Instance, ModelState, Ticket } from './state.ts'
 import type { Demand, Shortage, Step, Turn } from './step.ts'
@@ -20,8 +20,8 @@ export type Room =
   | { readonly kind: 'host-short'; readonly shortage: Shortage }
 
 export function demandFor(model: ModelState, ticket: Ticket | undefined): Demand {
-  const { model: id, charges, sharedWeights, total } = model.needs
-  return { model: id, charges, sharedWeights, total, ticket, force: ticket?.force ?? false }
+  const { model: id, charges, shared, total } = model.needs
+  return { model: id, charges, shared, total, ticket, force: ticket?.force ?? false }
 }
 
 const without = (holders: readonly Holder[], gone: readonly Holder[]): Holder[] =>
@@ -149,8 +149,7 @@ export function tightest(step: Step, demand: Demand): { domain: MemoryDomain; ne
   const { now } = booksOf(step)
   let worst = { domain: 'ram' as MemoryDomain, needs: 0, free: Number.POSITIVE_INFINITY }
   for (const { domain, bytes } of demand.charges) {
-    const shared = demand.sharedWeights?.domain === domain ? demand.sharedWeights.bytes : 0
-    const needs = bytes + shared
+    const needs = bytes + sharedBytes(demand.shared, domain)
     const free = limitOf(step.state.limits, domain, demand.force) - (now[domain] ?? 0)
     if (needs - free > worst.needs - worst.free) worst = { domain, needs, free }
   }

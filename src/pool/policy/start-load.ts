@@ -37,7 +37,7 @@ function newInstance(step: Step, model: ModelState, demand: Demand, number: numb
     promise: model.promise,
     charges: demand.charges,
     total: demand.total,
-    sharedWeights: demand.sharedWeights,
+    shared: demand.shared,
     measured: undefined,
     state: 'loading',
     slots: Array.from({ length: plan.slots }, () => slot),

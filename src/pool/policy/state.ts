@@ -1,5 +1,5 @@
 import type { SerializedError } from '../../base/errors.ts'
-import type { LoadPlan, SharedWeights } from '../../engines/engine.ts'
+import type { LoadPlan, SharedPages } from '../../engines/engine.ts'
 import type { HostReading, MeasuredFootprint, MemoryDomain } from '../../host/memory.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { PoolLimits, Priority } from '../limits.ts'
@@ -19,8 +19,8 @@ export interface Holder {
   readonly model: string
   /** Private bytes booked, per domain: the larger of promise and measurement (M12). */
   readonly charges: readonly Charge[]
-  /** Mapped weights, booked once per key for all who share them. */
-  readonly sharedWeights: SharedWeights | undefined
+  /** Mapped weights and the program's pages, booked once per key for all who share them. */
+  readonly shared: readonly SharedPages[]
   /** All bytes it would hold if it were alone. */
   readonly total: number
 }

@@ -46,20 +46,23 @@ export function newCopy(id: string, plan: LoadPlan, model: SimulatedModel, at: n
   }
 }
 
+/** Bytes of a plan in a domain that others map as well: of its weights and of the program. */
+export function sharedOf({ sharedWeights, programBytes = 0 }: LoadPlan, domain: MemoryDomain): number {
+  return (sharedWeights?.domain === domain ? sharedWeights.bytes : 0) + (domain === 'ram' ? programBytes : 0)
+}
+
 /** Bytes it really holds by itself in a domain; none while its files are still being read. */
 export function realPrivate(copy: Copy, domain: MemoryDomain): number {
   const terms = copy.plan.footprint[domain]
   if (terms === undefined || copy.loadedAt === undefined) return 0
-  const shared = copy.plan.sharedWeights?.domain === domain ? copy.plan.sharedWeights.bytes : 0
-  return Math.round((footprintTotal(terms) - shared) * copy.reality)
+  return Math.round((footprintTotal(terms) - sharedOf(copy.plan, domain)) * copy.reality)
 }
 
 /** Reads what it holds now. */
 export function measure(copy: Copy): MeasuredFootprint {
   const measured: MeasuredFootprint = {}
   for (const domain of Object.keys(copy.plan.footprint) as MemoryDomain[]) {
-    const shared = copy.plan.sharedWeights?.domain === domain ? copy.plan.sharedWeights.bytes : 0
-    measured[domain] = { private: realPrivate(copy, domain), shared }
+    measured[domain] = { private: realPrivate(copy, domain), shared: sharedOf(copy.plan, domain) }
   }
   copy.reported = measured
   return measured

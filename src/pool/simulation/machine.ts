@@ -36,8 +36,10 @@ export class Machine {
     const shared = new Map<string, number>()
     for (const copy of this.copies.values()) {
       taken += realPrivate(copy, domain)
-      const weights = copy.plan.sharedWeights
-      if (weights?.domain === domain && copy.loadedAt !== undefined) shared.set(weights.key, weights.bytes)
+      if (copy.loadedAt === undefined) continue
+      const { sharedWeights: weights, programBytes = 0 } = copy.plan
+      if (weights?.domain === domain) shared.set(weights.key, weights.bytes)
+      if (domain === 'ram') shared.set('program', Math.max(programBytes, shared.get('program') ?? 0))
     }
     for (const bytes of shared.values()) taken += bytes
     return Math.max(0, (this.#memory[domain] ?? 0) - taken)

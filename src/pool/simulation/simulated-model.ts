@@ -1,4 +1,4 @@
-import type { EngineCapabilities, LoadPlan, SharedWeights } from '../../engines/engine.ts'
+import type { EngineCapabilities, LoadPlan, SharedPages } from '../../engines/engine.ts'
 import { NO_CAPABILITIES } from '../../engines/engine.ts'
 import type { Footprint } from '../../host/memory.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
@@ -10,7 +10,9 @@ export interface SimulatedModel {
   /** Distinguishes plans of one model; another revision is another plan key. */
   revision?: number
   footprint: Footprint
-  sharedWeights?: SharedWeights
+  sharedWeights?: SharedPages
+  /** Bytes of it that all simulated models share. Default 0. */
+  programBytes?: number
   slots?: number
   contextSize?: number
   threads?: number
@@ -58,7 +60,8 @@ export function poolModelOf(model: SimulatedModel): PoolModel {
 }
 
 function planOf(model: SimulatedModel): LoadPlan {
-  const { id, revision = 0, footprint, sharedWeights, slots = 4, contextSize = 4096, threads = 1 } = model
+  const { id, revision = 0, footprint, sharedWeights, programBytes } = model
+  const { slots = 4, contextSize = 4096, threads = 1 } = model
   let loadBytes = 0
   for (const terms of Object.values(footprint)) loadBytes += terms?.weights ?? 0
   return {
@@ -70,6 +73,7 @@ function planOf(model: SimulatedModel): LoadPlan {
     threads,
     footprint,
     ...(sharedWeights === undefined ? {} : { sharedWeights }),
+    ...(programBytes === undefined ? {} : { programBytes }),
     loadBytes,
     capabilities: CAPABILITIES,
     spec: specOf(model),

@@ -1,14 +1,13 @@
 import { footprintTotal, type MemoryDomain } from '../../host/memory.ts'
 import type { Charges, PoolState } from '../policy/state.ts'
-import { newCopy, type Copy } from './copy.ts'
+import { newCopy, sharedOf, type Copy } from './copy.ts'
 import type { World } from './world.ts'
 
 /** Bytes of a copy by itself: the larger of what its plan says and what it takes. */
 export function charge(copy: Copy, state: PoolState, domain: MemoryDomain): number {
   const terms = copy.plan.footprint[domain]
   if (terms === undefined) return 0
-  const shared = copy.plan.sharedWeights?.domain === domain ? copy.plan.sharedWeights.bytes : 0
-  const promised = footprintTotal(terms) - shared
+  const promised = footprintTotal(terms) - sharedOf(copy.plan, domain)
   const known = state.instances.find(({ id }) => id === copy.id)
   const corrected = known?.promise[domain] ?? promised
   const measured = copy.reported?.[domain]?.private ?? 0
@@ -21,11 +20,13 @@ export function presentWith(world: World, newcomer: string): Copy[] {
   return copies.slice(0, copies.findIndex(({ id }) => id === newcomer) + 1)
 }
 
-/** Bytes per domain of all these together; mapped weights once. */
+/** Bytes per domain of all these together; mapped weights and the program once. */
 export function booked(copies: Iterable<Copy>, state: PoolState): Charges {
   const sum: Charges = {}
   const shared = new Map<string, { domain: MemoryDomain; bytes: number }>()
+  let program = 0
   for (const copy of copies) {
+    program = Math.max(program, copy.plan.programBytes ?? 0)
     for (const domain of Object.keys(copy.plan.footprint) as MemoryDomain[]) {
       sum[domain] = (sum[domain] ?? 0) + charge(copy, state, domain)
     }
@@ -33,6 +34,7 @@ export function booked(copies: Iterable<Copy>, state: PoolState): Charges {
       shared.set(copy.plan.sharedWeights.key, copy.plan.sharedWeights)
   }
   for (const { domain, bytes } of shared.values()) sum[domain] = (sum[domain] ?? 0) + bytes
+  if (program > 0) sum.ram = (sum.ram ?? 0) + program
   return sum
 }
 
@@ -40,7 +42,8 @@ export function booked(copies: Iterable<Copy>, state: PoolState): Charges {
 export function isLarge(copy: Copy, state: PoolState): boolean {
   const domains = Object.keys(copy.plan.footprint) as MemoryDomain[]
   const own = domains.reduce((sum, domain) => sum + charge(copy, state, domain), 0)
-  return own + (copy.plan.sharedWeights?.bytes ?? 0) >= state.limits.smallModel
+  const shared = domains.reduce((sum, domain) => sum + sharedOf(copy.plan, domain), 0)
+  return own + shared >= state.limits.smallModel
 }
 
 /** With all that is leaving gone, the model fits the limits and the machine. */
@@ -60,7 +63,7 @@ export function couldLoad(world: World, state: PoolState, id: string): boolean {
     const most = (isForced ? limit?.absolute : limit?.budget) ?? 0
     const leaving = [...world.copies.values()].filter((copy) => !staying.includes(copy))
     const back = leaving.reduce(
-      (sum, copy) => sum + charge(copy, state, domain) + (copy.plan.sharedWeights?.bytes ?? 0),
+      (sum, copy) => sum + charge(copy, state, domain) + sharedOf(copy.plan, domain),
       0,
     )
     const correction = Math.min(charge(newcomer, state, domain), correctedNeed(state, id, domain))

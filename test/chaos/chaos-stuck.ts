@@ -1,0 +1,31 @@
+import type { Api } from '../yard/harness.ts'
+
+interface Explained {
+  reasons: string[]
+  events: { name: string; text: string }[]
+}
+
+/** What the server says of the requests to a model that have not ended for so long, and of all that is in memory and waits. */
+export async function explainStuck(api: Api, model: string, olderThan: number): Promise<string> {
+  const { instances, queue, memory, models, activity } = await api.state()
+  const stuck = activity.filter((one) => one.model === model && Date.now() - one.startedAt >= olderThan)
+  const explained = await Promise.all(stuck.map(async ({ run }) => explain(api, run)))
+  const state = models.find(({ id }) => id === model)?.state
+  return [
+    `${model} is ${state}; ${memory.ram?.booked} of ${memory.ram?.budget} bytes are booked`,
+    ...instances.map(
+      ({ id, state: stage, leases, idleFor }) => `${id} ${stage}, ${leases} leases, idle for ${idleFor} ms`,
+    ),
+    ...queue.map(
+      (ticket) =>
+        `${ticket.id} has waited ${Math.round(ticket.waitingFor)} ms for ${ticket.model}: ${ticket.reason}`,
+    ),
+    ...explained,
+  ].join('\n  ')
+}
+
+async function explain(api: Api, run: string): Promise<string> {
+  const response = await fetch(`${api.url}/api/yard/why/${run}`)
+  const { reasons = [], events = [] } = (await response.json()) as Partial<Explained>
+  return [run, ...reasons, ...events.map(({ name, text }) => `${name}: ${text}`)].join('\n    ')
+}
