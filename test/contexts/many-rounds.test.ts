@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { measureProcessTree } from '../../src/host/process-memory.ts'
 import { copyOfTinyChat, descendants, openHome, serve, type Api } from '../yard/harness.ts'
@@ -47,9 +47,6 @@ describe.each(PARKING_ENGINES)(
         models: { a: { engine, file, context: 1024, slots: 1 } },
         contexts: { parking: 'always' },
       })
-      const slotFolders = async (): Promise<number> =>
-        (await readdir(tmpdir())).filter((name) => name.startsWith('modelyard-slots-')).length
-      const foldersBefore = await slotFolders()
       const server = await serve(home)
       const pid = server.program.pid
       await playRounds(server.api, Math.ceil(ROUNDS / 3))
@@ -62,7 +59,8 @@ describe.each(PARKING_ENGINES)(
       expect(after.open - before.open).toBeLessThan(10)
       expect((await readdir(contextsFolder(home.path))).length).toBeLessThanOrEqual(6)
       await server.stop()
-      expect(await slotFolders()).toBeLessThanOrEqual(foldersBefore)
+      // Where a llama-server's contexts lie on their way to a file.
+      expect(await readdir(join(home.path, 'slots')).catch(() => [])).toEqual([])
       for (const name of await readdir(contextsFolder(home.path)))
         expect(name).toMatch(/^context-\d+\.(slot|json)$/)
     })
