@@ -6,13 +6,18 @@ import type { CommandContext } from '../command-context.ts'
 import { showDownloads } from '../render/downloads.ts'
 
 /** Tells on standard error what an operator should know, and with `verbose` every load and unload. @returns a function that ends it */
-export function showEvents(context: CommandContext, yard: Yard, verbose: boolean): () => void {
+export function showEvents(
+  context: CommandContext,
+  yard: Pick<Yard, 'subscribe'>,
+  verbose: boolean,
+): () => void {
   const { err } = context
-  const stopDownloads = showDownloads(context, (listener) => yard.subscribe(listener))
   const unsubscribe = yard.subscribe((event) => {
     const line = describeEvent(event) ?? (verbose ? describeDetail(event) : undefined)
     if (line !== undefined) void err.line(line)
   })
+  // After it: the first who listens is told what was warned of before.
+  const stopDownloads = showDownloads(context, (listener) => yard.subscribe(listener))
   return () => {
     unsubscribe()
     void stopDownloads()
