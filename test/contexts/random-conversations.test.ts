@@ -66,10 +66,11 @@ async function ask(yard: Yard, messages: Message[], cache?: 'none'): Promise<Ans
   return { text, tokens, cached }
 }
 
-/** Where two answers part, whether both tokens were as good there. */
+/** Where two answers part, whether two tokens were as good there. One of both has to tell: llama-server says nothing of a token that is half a character. */
 function isNearTie(a: Answer, b: Answer): boolean {
   const index = a.tokens.findIndex(({ token }, place) => token !== b.tokens[place]?.token)
-  return index >= 0 && (a.tokens[index]?.gap ?? 1) < TIE && (b.tokens[index]?.gap ?? 1) < TIE
+  if (index < 0) return false
+  return Math.min(a.tokens[index]?.gap ?? 1, b.tokens[index]?.gap ?? 1) < TIE
 }
 
 /** A yard whose model is asked at random, unloaded and restarted; each answer is compared with that of a fresh context. */
