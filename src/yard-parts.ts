@@ -146,6 +146,7 @@ async function wire(
   const modelLists = new ModelLists({ clock, bus, engines: engines.byName, served: models.served })
   await modelLists.replace(configuration.wildcards ?? [])
   const preparer = createPreparer({ ...models, bus, engines, pool, host: machine.host })
+  followWishes(bus, preparer, pool)
   parts = {
     configuration,
     clock,
@@ -224,6 +225,16 @@ function createPreparer({
     host: () => ({ ...host(), ...budgetsOf(pool.status().memory) }),
     isResident: (model) => pool.isResident(model),
     declare: (model) => pool.declare(model),
+    refusalOf: (model, force) => pool.refusalOf(model, force),
+  })
+}
+
+/** M3: a wish lasts while a copy of its model is there, or somebody waits for one. */
+function followWishes(bus: EventBus, { wishes }: ModelPreparer, pool: Pool): void {
+  bus.subscribe(({ name, data }) => {
+    if (name === 'instance-ready') wishes.noteReady(data.model)
+    else if (name === 'unload-finished' && !pool.isUsed(data.model)) wishes.noteUnloaded(data.model)
+    else if (name === 'load-failed' && !pool.isUsed(data.model)) wishes.forget(data.model)
   })
 }
 
@@ -244,7 +255,7 @@ function runSurroundings(
     log: store.runs,
     crashes: new CrashRecord(clock),
     live,
-    prepare: (model, signal) => preparer.prepare(model, signal),
+    prepare: (model, signal, wish) => preparer.prepare(model, signal, { ...(wish && { wish }) }),
     acquire: (request) => pool.acquire(request),
     slowReader: {
       capacity: slowReader?.capacity ?? SLOW_READER_CAPACITY,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import type {
   ContextsRequest,
+  LoadModelOptions,
   ModelCollection,
   ModelListing,
   WarmResult,
@@ -250,16 +251,12 @@ export class Yard implements YardPort, AsyncDisposable {
     return this.#collection.find(name)
   }
 
-  /** `force` may go beyond the budget, up to the absolute limit. */
-  async loadModel(
-    model: string,
-    options: { keepAlive?: number; signal?: AbortSignal; force?: boolean } = {},
-  ): Promise<void> {
+  async loadModel(model: string, options: LoadModelOptions = {}): Promise<void> {
     const { registry, artifacts, bus, preparer, pool } = this.#parts
-    const { signal = new AbortController().signal } = options
+    const { signal = new AbortController().signal, wish, force = false } = options
     // Whoever may go beyond the budget may fetch what does not fit into it.
-    if (options.force === true) await fetchArtifact(artifacts, bus, registry.resolve(model), { signal })
-    const { id } = await preparer.prepare(model, signal)
+    if (force) await fetchArtifact(artifacts, bus, registry.resolve(model), { signal })
+    const { id } = await preparer.prepare(model, signal, { force, ...(wish && { wish }) })
     await pool.load(id, options)
   }
 

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import {
+  parseCount,
   parseLines,
   parseMaxTokens,
   parsePort,
@@ -170,7 +171,9 @@ function addMemory(root: Command, context: CommandContext, perform: Perform): vo
     .argument('<MODEL>', 'id or alias')
     .description("bring a model into the running server's memory")
     .option('--force', 'beyond the budget, up to the absolute limit')
-    .addHelpText('after', examples('load smollm2', 'load smollm2 --force'))
+    .option('--context <TOKENS>', 'so many tokens per slot at least', parseCount)
+    .option('--slots <NUMBER>', 'so many slots at least', parseCount)
+    .addHelpText('after', examples('load smollm2', 'load smollm2 --context 16384', 'load smollm2 --force'))
     .action((model, options) =>
       perform(import('./commands/load.ts').then(({ load }) => load(context, model, options))),
     )

@@ -12,6 +12,7 @@ import type { Explanation, SettingStatus } from '../server/control-port.ts'
 import { openLocal, readBytes, readJson, type LocalRequest } from './http-json.ts'
 import type { YardState } from '../yard-state.ts'
 import type {
+  LoadCall,
   Answer,
   LogWishes,
   Question,
@@ -56,11 +57,8 @@ export class HttpYardClient implements YardClient {
     return await this.#json(`/api/yard/plan/${encodeURIComponent(model)}`)
   }
 
-  async load(
-    model: string,
-    { signal, force = false }: { signal: AbortSignal; force?: boolean },
-  ): Promise<void> {
-    await this.#json('/api/yard/load', { body: { model, force }, signal })
+  async load(model: string, { signal, force = false, wish }: LoadCall): Promise<void> {
+    await this.#json('/api/yard/load', { body: { model, force, ...wish }, signal })
   }
 
   async unload(model: string, { force = false }: { force?: boolean } = {}): Promise<void> {

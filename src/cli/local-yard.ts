@@ -13,6 +13,7 @@ import { requireEnginesOf } from './engines/require-engine.ts'
 import { showDownloads } from './render/downloads.ts'
 import type { YardState } from '../yard-state.ts'
 import type {
+  LoadCall,
   Answer,
   Question,
   SpeechWishes,
@@ -77,7 +78,7 @@ class LocalYardClient implements YardClient {
     return await this.#yard.plan(this.#id(model))
   }
 
-  async load(model: string, options: { signal: AbortSignal; force?: boolean }): Promise<void> {
+  async load(model: string, options: LoadCall): Promise<void> {
     await this.#yard.loadModel(this.#id(model), options)
   }
 

@@ -30,6 +30,10 @@ export function parseMaxTokens(text: string): number {
   return integerIn(text, 0, Number.MAX_SAFE_INTEGER, 'a whole number from 0 up')
 }
 
+export function parseCount(text: string): number {
+  return integerIn(text, 1, Number.MAX_SAFE_INTEGER, 'a whole number from 1 up')
+}
+
 export function parseLines(text: string): number {
   return integerIn(text, 0, 10_000, 'a whole number from 0 to 10000')
 }

@@ -1,5 +1,11 @@
 import type { ContextListing } from '../pool/context-listing.ts'
-import type { ContextsRequest, ModelDescription, ModelListing, WarmResult } from '../dialects/yard-port.ts'
+import type {
+  ContextsRequest,
+  LoadModelOptions,
+  ModelDescription,
+  ModelListing,
+  WarmResult,
+} from '../dialects/yard-port.ts'
 import type { WarmRequest } from '../runs/library-request.ts'
 import type { ServedList } from '../models/served-models.ts'
 import type { YardEvent } from '../events/event-map.ts'
@@ -69,6 +75,8 @@ export interface LogWishes {
   signal: AbortSignal
 }
 
+export type LoadCall = Pick<LoadModelOptions, 'force' | 'wish'> & { signal: AbortSignal }
+
 /** What commands want of a yard, wherever it runs (C0): in this process, or in a server of the same home. */
 export interface YardClient extends AsyncDisposable {
   /** The server that is spoken to; undefined when the yard runs in this process. */
@@ -80,8 +88,7 @@ export interface YardClient extends AsyncDisposable {
   /** Asks endpoints which models they have, for the entries that stand for many. */
   refreshModelLists(): Promise<ServedList[]>
   plan(model: string): Promise<LoadForecast>
-  /** `force` may go beyond the budget, up to the absolute limit. */
-  load(model: string, options: { signal: AbortSignal; force?: boolean }): Promise<void>
+  load(model: string, options: LoadCall): Promise<void>
   /** A model, or one of its instances. `force` cuts its running answers at once. */
   unload(model: string, options?: { force?: boolean }): Promise<void>
   /** Evaluates a beginning ahead and keeps it. */

@@ -47,7 +47,7 @@ export interface RunAction {
   model: string
   /** Usually one; several for a list of prompts. They run one after the other. */
   tasks: Task[]
-  options: Pick<RunRequest, 'priority' | 'keepAlive' | 'session' | 'timeout' | 'cache'>
+  options: Pick<RunRequest, 'priority' | 'keepAlive' | 'session' | 'timeout' | 'cache' | 'wish'>
   encoder: RunEncoder
   featureFields: FeatureFields
   /**

@@ -22,7 +22,7 @@ async function contextLengthOf({ port, model, signal }: ContextQuestion): Promis
 }
 
 /**
- * `num_ctx`: a model has one context for all, so that no request loads it anew (M3). Less than it has is fine, more is refused.
+ * `num_ctx` of a model that is made of another one: both share what is in memory, so that more than that has is refused.
  * @throws invalid_request with both numbers
  */
 export async function requireContext(

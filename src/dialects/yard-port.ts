@@ -1,4 +1,5 @@
 import type { WarmRequest } from '../runs/library-request.ts'
+import type { LoadWish } from '../runs/load-wish.ts'
 import type { EngineCapabilities } from '../engines/engine.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
@@ -122,6 +123,16 @@ export interface WarmResult {
   kept: boolean
 }
 
+export interface LoadModelOptions {
+  /** Idle milliseconds until unload; 0 = at release, −1 = never. */
+  keepAlive?: number
+  signal?: AbortSignal
+  /** May go beyond the budget, up to the absolute limit. */
+  force?: boolean
+  /** What the copy is to offer at least; a smaller one is loaded anew when its runs have ended (M3). */
+  wish?: LoadWish
+}
+
 /** All that a dialect knows of the yard; `yard.ts` implements it. */
 export interface YardPort {
   listModels(): Promise<ModelListing[]>
@@ -132,11 +143,8 @@ export interface YardPort {
   /** The place of a run's ticket in the queue, 1 being the next, and what it waits for. Undefined when it waits no more. */
   waitOf?(ticket: string): { place: number; reason: string } | undefined
   countTokens(model: string, task: Task, signal?: AbortSignal): Promise<number>
-  /** A load without a run. */
-  loadModel(
-    model: string,
-    options?: { keepAlive?: number; signal?: AbortSignal; force?: boolean },
-  ): Promise<void>
+  /** A load without a run. @throws ModelyardError `invalid_request`, `model_too_large` for a wish that cannot be */
+  loadModel(model: string, options?: LoadModelOptions): Promise<void>
   /** `force` cuts running answers at once. */
   unloadModel(model: string, options?: { force?: boolean }): Promise<void>
   /** Contexts on disk; absent in ports that park none. */

@@ -1,6 +1,8 @@
 import type { SerializedError } from '../base/errors.ts'
-import type { HostReading, MemoryDomain } from '../host/memory.ts'
+import type { HostReading, MeasuredFootprint, MemoryDomain } from '../host/memory.ts'
+import { needsOf } from './policy/budget.ts'
 import { costSentence } from './policy/cost.ts'
+import { decide } from './policy/decide.ts'
 import { residencyOf } from './policy/evict.ts'
 import { largestContext } from './policy/largest-context.ts'
 import { hostShort } from './policy/refusals.ts'
@@ -9,6 +11,7 @@ import { RULES } from './policy/rules.ts'
 import type { Instance, ModelState, PoolState } from './policy/state.ts'
 import { copiesOf, newStep, newTurn, type Demand, type Step } from './policy/step.ts'
 import { isServing } from './policy/waiting.ts'
+import type { PoolModel } from './pool-model.ts'
 
 /** What loading a model would do now: the same rules, asked in advance. Bytes. */
 export interface LoadForecast {
@@ -47,6 +50,17 @@ export function forecastOf(
   const refusal = RULES.impossible(step, demand)
   if (refusal !== undefined) return { ...about, outcome: 'refused', evicts: [], refusal }
   return { ...about, ...outcomeOf(step, demand, findRoom(step, newTurn(), demand, true)) }
+}
+
+/** R6: why a model could never be loaded if it were described like this; undefined = it could. */
+export function refusalOf(
+  state: PoolState,
+  { model, learned, force }: { model: PoolModel; learned: MeasuredFootprint | undefined; force: boolean },
+  at: number,
+): SerializedError | undefined {
+  const declared = decide(state, { type: 'model-declared', at, model, learned }).state
+  const step = newStep(declared, at, RULES)
+  return RULES.impossible(step, { ...needsOf(model, learned).needs, ticket: undefined, force })
 }
 
 function outcomeOf(

@@ -1,7 +1,7 @@
 import { ModelyardError } from '../base/errors.ts'
 import { findKept, listContexts, type ContextListing } from './context-listing.ts'
 import type { LoadedModel } from '../engines/engine.ts'
-import { forecastOf, type LoadForecast } from './forecast.ts'
+import { forecastOf, refusalOf, type LoadForecast } from './forecast.ts'
 import type { AcquireRequest, Lease } from './lease.ts'
 import type { PoolLimits } from './limits.ts'
 import type { ParkOrder, TicketRequest } from './policy/messages.ts'
@@ -183,6 +183,19 @@ export class Pool implements AsyncDisposable {
   forecast(model: string): LoadForecast {
     const { state } = this.#driver
     return forecastOf(state, this.#modelState(model), this.#driver.now(), this.#driver.readHost())
+  }
+
+  /** Why a model described like this could not be loaded whoever went for it (R6); undefined = it could. Nothing changes. */
+  refusalOf(model: PoolModel, force = false): ModelyardError | undefined {
+    const learned = this.#options.measurements?.read(model.plan.key)
+    const refusal = refusalOf(this.#driver.state, { model, learned, force }, this.#driver.now())
+    return refusal === undefined ? undefined : ModelyardError.fromJSON(refusal)
+  }
+
+  /** Whether a copy of the model is there in whatever state, or somebody waits for one. */
+  isUsed(model: string): boolean {
+    const { instances, queues } = this.#driver.state
+    return instances.some((one) => one.model === model) || queues.some((queue) => queue.model === model)
   }
 
   /** Whether a copy of the model is in memory or on its way there. */

@@ -28,6 +28,8 @@ export interface CallOptions {
   within?: AskingRun
   /** `none`: starts from nothing, and nothing of it is kept for later requests, in memory or on disk. */
   cache?: 'none'
+  /** Tokens its slot holds at least: a copy with fewer goes when its runs have ended, and a larger one is loaded. */
+  context?: number
 }
 
 /** Sampling and limits of text calls. Zero is a value: `temperature: 0` is greedy, `maxTokens: 0` generates nothing. */
@@ -116,7 +118,7 @@ export interface SpeechRequest extends CallOptions {
   speed?: number
 }
 
-const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive', 'within', 'cache']
+const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive', 'within', 'cache', 'context']
 const SAMPLING_KEYS = [
   'temperature',
   'topP',
@@ -178,7 +180,14 @@ function runRequest(call: CallOptions, task: Task): RunRequest {
     ...pick(call, ['signal', 'priority', 'within', 'cache']),
     ...(call.timeout === undefined ? {} : { timeout: parseDuration(call.timeout) }),
     ...(call.keepAlive === undefined ? {} : { keepAlive: parseDuration(call.keepAlive) }),
+    ...(call.context === undefined ? {} : { wish: { context: requireTokens(call.context) } }),
   }
+}
+
+function requireTokens(context: number): number {
+  if (Number.isInteger(context) && context > 0) return context
+  const message = `context: must be a whole number of tokens from 1 up, not ${context}.`
+  throw new ModelyardError('invalid_request', message, { details: { param: 'context' } })
 }
 
 /** @throws ModelyardError `invalid_request` naming the option that is wrong */

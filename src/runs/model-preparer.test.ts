@@ -9,7 +9,7 @@ import { ModelPreparer, type PreparerSurroundings } from './model-preparer.ts'
 const NEVER = new AbortController().signal
 
 function spec(id: string, more: Partial<ModelSpec> = {}): ModelSpec {
-  return { id, minInstances: 0, maxInstances: 1, keepAlive: 0, pinned: false, ...more } as ModelSpec
+  return { id, slots: 2, minInstances: 0, maxInstances: 1, keepAlive: 0, pinned: false, ...more } as ModelSpec
 }
 
 class Bench {
@@ -18,12 +18,16 @@ class Bench {
   readonly fetched: string[] = []
   resident = false
   format: ModelFacts['format'] = 'gguf'
+  /** Tokens the model was trained for. */
+  trained = 32_768
+  refusal: ModelyardError | undefined
   readonly preparer: ModelPreparer
 
   constructor(more: Partial<PreparerSurroundings> = {}) {
     const engine = {
       name: 'e',
-      plan: (of: ModelSpec) => ({ model: of.id, capabilities: { tasks: ['chat'] } }) as unknown as LoadPlan,
+      plan: ({ id: model, context: contextSize = 4096, slots }: ModelSpec) =>
+        ({ model, contextSize, slots, capabilities: { tasks: ['chat'] } }) as unknown as LoadPlan,
     }
     this.preparer = new ModelPreparer({
       resolve: (name) => {
@@ -35,11 +39,12 @@ class Bench {
         this.fetched.push(source ?? '-')
         return source
       },
-      inspect: async () => ({ format: this.format }) as ModelFacts,
+      inspect: async () => ({ format: this.format, gguf: { contextLength: this.trained } }) as ModelFacts,
       engines: new Map([['node-llama-cpp', engine as unknown as Engine]]),
       host: () => ({ cores: 2, memory: {} }),
       isResident: () => this.resident,
       declare: (model) => this.declared.push(model),
+      refusalOf: () => this.refusal,
       ...more,
     })
   }
@@ -91,5 +96,79 @@ describe('ModelPreparer', () => {
     const bench = new Bench()
     bench.specs.set('m', spec('m', { engine: 'node-lama-cpp' }))
     await expect(bench.preparer.prepare('m', NEVER)).rejects.toThrow('Did you mean "node-llama-cpp"?')
+  })
+})
+
+describe('a wish for more than is configured (M3)', () => {
+  const shapes = ({ declared }: Bench): number[][] =>
+    declared.map(({ plan }) => [plan.slots, plan.contextSize])
+  const wish = (context: number, slots?: number): { wish: { context: number; slots?: number } } => ({
+    wish: { context, ...(slots !== undefined && { slots }) },
+  })
+
+  async function loaded(): Promise<Bench> {
+    const bench = new Bench()
+    await bench.preparer.prepare('m', NEVER)
+    bench.resident = true
+    return bench
+  }
+
+  it('that the copy covers costs a look-up', async () => {
+    const bench = await loaded()
+    expect(bench.preparer.prepare('m', NEVER, wish(4096, 1))).not.toBeInstanceOf(Promise)
+  })
+
+  it('has the model declared anew, and a smaller one after it uses that', async () => {
+    const bench = await loaded()
+    await bench.preparer.prepare('m', NEVER, wish(16_384))
+    await bench.preparer.prepare('m', NEVER, wish(8192))
+    await bench.preparer.prepare('m', NEVER)
+    await bench.preparer.prepare('m', NEVER, wish(1, 3))
+    expect(shapes(bench)).toEqual([
+      [2, 4096],
+      [2, 16_384],
+      [3, 16_384],
+    ])
+  })
+
+  it('lasts while a copy is there: the next one is as configured', async () => {
+    const bench = await loaded()
+    await bench.preparer.prepare('m', NEVER, wish(16_384))
+    bench.resident = false
+    await bench.preparer.prepare('m', NEVER)
+    // The one that makes way for the larger one is not the end of the wish.
+    bench.preparer.wishes.noteUnloaded('m')
+    await bench.preparer.prepare('m', NEVER)
+    bench.preparer.wishes.noteReady('m')
+    bench.preparer.wishes.noteUnloaded('m')
+    await bench.preparer.prepare('m', NEVER)
+    expect(shapes(bench).map(([, context]) => context)).toEqual([4096, 16_384, 16_384, 16_384, 4096])
+  })
+
+  it('is taken for what the model was trained for where it is more', async () => {
+    const bench = await loaded()
+    await bench.preparer.prepare('m', NEVER, wish(1_000_000))
+    expect(bench.preparer.prepare('m', NEVER, wish(1_000_000))).not.toBeInstanceOf(Promise)
+    expect(shapes(bench).at(-1)).toEqual([2, 32_768])
+  })
+
+  it('that can never fit is refused while the copy stays as it is (R6)', async () => {
+    const bench = await loaded()
+    bench.refusal = new ModelyardError('model_too_large', 'Too large.')
+    const refused = bench.preparer.prepare('m', NEVER, wish(16_384))
+    await expect(refused).rejects.toMatchObject({ code: 'model_too_large' })
+    expect(shapes(bench)).toEqual([[2, 4096]])
+    expect(bench.preparer.prepare('m', NEVER)).not.toBeInstanceOf(Promise)
+  })
+
+  it('that the engine has no plan for is refused with both numbers', async () => {
+    const plan = (): LoadPlan => ({ model: 'm', contextSize: 512, slots: 1 }) as LoadPlan
+    const engines = new Map([['node-llama-cpp', { name: 'e', plan } as unknown as Engine]])
+    const { preparer } = new Bench({ engines })
+    await expect(preparer.prepare('m', NEVER, wish(2048))).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { param: 'context' },
+      message: '"m" has 1 slots of 512 tokens here, and its engine cannot give it 1 of 2048.',
+    })
   })
 })

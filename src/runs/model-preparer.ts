@@ -5,7 +5,9 @@ import type { Engine, HostFacts, LoadPlan } from '../engines/engine.ts'
 import type { ModelFacts } from '../models/model-facts.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import type { PoolModel } from '../pool/pool-model.ts'
+import { covers, NO_WISH, offerOf, planFor, togetherOf, type LoadWish, type PlanSource } from './load-wish.ts'
 import type { PreparedModel } from './prepared-model.ts'
+import { WishBook } from './wish-book.ts'
 
 /** What the preparer needs of the rest of the yard. */
 export interface PreparerSurroundings {
@@ -20,6 +22,15 @@ export interface PreparerSurroundings {
   /** Whether a copy of the model is in memory or on its way: then its files need not be looked at. */
   isResident(model: string): boolean
   declare(model: PoolModel): void
+  /** Why a model of this plan could not be loaded whoever went for it; undefined = it could. */
+  refusalOf(model: PoolModel, force: boolean): ModelyardError | undefined
+}
+
+/** What a load is to be beside the configuration. */
+export interface PrepareOptions {
+  wish?: LoadWish
+  /** It may go beyond the budget, up to the absolute limit (M5). */
+  force?: boolean
 }
 
 interface Prepared extends PreparedModel {
@@ -27,7 +38,11 @@ interface Prepared extends PreparedModel {
   plan: LoadPlan
   /** More has become known than the plan says. */
   outdated?: boolean
+  /** What it was prepared for. */
+  wish: LoadWish
 }
+
+type UsedModels = Pick<PoolModel, 'uses'>
 
 /** Facts of a model without files. */
 const NO_FILES: ModelFacts = { format: 'none', fileSize: 0, contentId: '', purpose: 'generation' }
@@ -40,18 +55,34 @@ export class ModelPreparer {
   readonly #surroundings: PreparerSurroundings
   readonly #prepared = new Map<string, Prepared>()
   readonly #work = new SharedWork<Prepared>()
+  /** What was wished of models beyond their configuration. */
+  readonly wishes: WishBook = new WishBook()
 
   constructor(surroundings: PreparerSurroundings) {
     this.#surroundings = surroundings
   }
 
-  /** Synchronous when a copy is in memory: the common case costs a look-up. */
-  prepare(name: string, signal: AbortSignal): PreparedModel | Promise<PreparedModel> {
+  /**
+   * Synchronous when a copy is in memory: the common case costs a look-up. A wish that the copy is too small for has the model declared
+   * anew: the old copy serves its runs and goes (M3). @throws ModelyardError `invalid_request`, `model_too_large` for wishes that cannot be
+   */
+  prepare(
+    name: string,
+    signal: AbortSignal,
+    options: PrepareOptions = {},
+  ): PreparedModel | Promise<PreparedModel> {
+    const { wish = NO_WISH } = options
     const spec = this.#surroundings.resolve(name)
     const known = this.#prepared.get(spec.id)
-    const holds = known !== undefined && known.spec === spec && known.outdated !== true
+    const holds =
+      known !== undefined &&
+      known.spec === spec &&
+      known.outdated !== true &&
+      (covers(known.wish, wish) || covers(offerOf(known.plan), wish))
     if (holds && this.#surroundings.isResident(spec.id)) return known
-    return this.#work.join(spec.id, signal, async (workSignal) => this.#prepareAnew(spec, workSignal))
+    return this.#work.join(workKey(spec.id, wish), signal, async (workSignal) =>
+      this.#prepareAnew(spec, workSignal, options),
+    )
   }
 
   /** @throws ModelyardError `model_not_found` with the nearest names */
@@ -85,29 +116,52 @@ export class ModelPreparer {
   }
 
   /** `above`: the models that use this one, outermost first. */
-  async #prepareAnew(spec: ModelSpec, signal: AbortSignal, above: readonly string[] = []): Promise<Prepared> {
+  async #prepareAnew(
+    spec: ModelSpec,
+    signal: AbortSignal,
+    options: PrepareOptions = {},
+    above: readonly string[] = [],
+  ): Promise<Prepared> {
     const path = await this.#surroundings.artifact(spec, signal)
     const facts =
       path === undefined ? await this.#factsElsewhere(spec, signal) : await this.#surroundings.inspect(path)
-    const engine = this.#engineFor(spec, facts)
-    const plan = engine.plan(spec, facts, this.#surroundings.host())
-    const { id, minInstances, maxInstances, keepAlive, pinned, parking = true, contextBudget } = spec
-    const quota = contextBudget === undefined ? {} : { contextBudget }
-    const uses = await this.#prepareParts(plan, signal, [...above, id])
-    this.#surroundings.declare({
-      id,
-      plan,
-      minInstances,
-      maxInstances,
-      keepAlive,
-      pinned,
-      parking,
-      ...quota,
-      ...uses,
-    })
-    const prepared = { id, capabilities: plan.capabilities, spec, plan }
-    this.#prepared.set(id, prepared)
+    const source = { engine: this.#engineFor(spec, facts), spec, facts, host: this.#surroundings.host() }
+    const usual = source.engine.plan(spec, facts, source.host)
+    const uses = await this.#prepareParts(usual, signal, [...above, spec.id])
+    const { model, wish } = this.#describe(source, uses, options)
+    this.#surroundings.declare(model)
+    if (wish !== NO_WISH) this.wishes.keep(spec.id, wish)
+    const prepared = { id: spec.id, capabilities: model.plan.capabilities, spec, plan: model.plan, wish }
+    this.#prepared.set(spec.id, prepared)
     return prepared
+  }
+
+  /** With what others wished before, as far as that can still be. */
+  #describe(
+    source: PlanSource,
+    uses: UsedModels,
+    { wish = NO_WISH, force = false }: PrepareOptions,
+  ): { model: PoolModel; wish: LoadWish } {
+    const kept = this.wishes.of(source.spec.id)
+    if (kept === undefined) return this.#describeFor(source, uses, wish, force)
+    try {
+      return this.#describeFor(source, uses, togetherOf(kept, wish), force)
+    } catch {
+      return this.#describeFor(source, uses, wish, force)
+    }
+  }
+
+  #describeFor(
+    source: PlanSource,
+    uses: UsedModels,
+    wish: LoadWish,
+    force: boolean,
+  ): { model: PoolModel; wish: LoadWish } {
+    const model = poolModelOf(source.spec, planFor(source, wish), uses)
+    // Before the copy that is there is given up for one that never fits (R6).
+    const refusal = wish === NO_WISH ? undefined : this.#surroundings.refusalOf(model, force)
+    if (refusal !== undefined) throw refusal
+    return { model, wish }
   }
 
   /**
@@ -118,12 +172,12 @@ export class ModelPreparer {
     { uses }: LoadPlan,
     signal: AbortSignal,
     above: readonly string[],
-  ): Promise<{ uses?: string[] }> {
+  ): Promise<UsedModels> {
     if (uses === undefined) return {}
     const parts = uses.map((name) => this.#surroundings.resolve(name))
     const again = parts.find(({ id }) => above.includes(id))
     if (again !== undefined) throw usesItself([...above, again.id])
-    for (const part of parts) await this.#prepareAnew(part, signal, above)
+    for (const part of parts) await this.#prepareAnew(part, signal, {}, above)
     return { uses: parts.map(({ id }) => id) }
   }
 
@@ -146,6 +200,16 @@ export class ModelPreparer {
       `The model "${spec.id}" names no engine that is known here (${name ?? 'none'}). ${hint}`,
     )
   }
+}
+
+function workKey(id: string, { context = 0, slots = 0 }: LoadWish): string {
+  return `${id} ${context} ${slots}`
+}
+
+function poolModelOf(spec: ModelSpec, plan: LoadPlan, uses: UsedModels): PoolModel {
+  const { id, minInstances, maxInstances, keepAlive, pinned, parking = true, contextBudget } = spec
+  const quota = contextBudget === undefined ? {} : { contextBudget }
+  return { id, plan, minInstances, maxInstances, keepAlive, pinned, parking, ...quota, ...uses }
 }
 
 /** The engine of a model that names none: what runs files of its format. */

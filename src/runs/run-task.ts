@@ -15,6 +15,7 @@ import type { Part, Result } from '../tasks/part.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { CrashRecord } from './crash-record.ts'
 import type { LiveRuns } from './live-runs.ts'
+import type { LoadWish } from './load-wish.ts'
 import { PartBuffer, type SlowReaderRule, type SourceOutcome } from './part-buffer.ts'
 import type { PreparedModel } from './prepared-model.ts'
 import type { RunLog } from './run-log.ts'
@@ -36,7 +37,7 @@ export interface RunSurroundings {
   log: RunLog
   crashes: CrashRecord
   live: LiveRuns
-  prepare(model: string, signal: AbortSignal): PreparedModel | Promise<PreparedModel>
+  prepare(model: string, signal: AbortSignal, wish?: LoadWish): PreparedModel | Promise<PreparedModel>
   acquire(request: AcquireRequest): Promise<Lease>
   slowReader: { capacity: number; rule: SlowReaderRule }
 }
@@ -116,11 +117,11 @@ class RunningTask implements RunReader {
 
   async #begin(): Promise<void> {
     const { live } = this.#surroundings
-    const { model, task, request = null } = this.#request
+    const { model, task, request = null, wish } = this.#request
     const { kind } = task
     const end = live.begin({ info: this.#info, kind, request, startedAt: this.#wallStartedAt })
     this.#ties = [this.#listen(), end]
-    const prepared = await this.#surroundings.prepare(model, this.#controller.signal)
+    const prepared = await this.#surroundings.prepare(model, this.#controller.signal, wish)
     this.#info.model = prepared.id
     this.#refuseWhatCannotBe(prepared)
     if (task.kind === 'chat' && task.format !== undefined) await requirePossibleFormat(task)

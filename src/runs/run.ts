@@ -1,4 +1,5 @@
 import type { AskingRun } from '../engines/engine.ts'
+import type { LoadWish } from './load-wish.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Message } from '../tasks/message.ts'
 import type { Task } from '../tasks/task.ts'
@@ -24,6 +25,8 @@ export interface RunRequest {
   session?: string
   /** `none`: starts from nothing, and nothing of it is kept for later requests, in memory or on disk. */
   cache?: 'none'
+  /** What the model's copy is to offer at least; a smaller one is loaded anew when its runs have ended (M3). */
+  wish?: LoadWish
   /** Its beginning is wanted for its own sake: what the prompt leaves in the slot is parked and stays (P7). */
   keep?: true
 }

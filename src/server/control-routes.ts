@@ -1,7 +1,9 @@
 import { ModelyardError } from '../base/errors.ts'
 import type { DialectRequest, RunAction } from '../dialects/dialect.ts'
 import { decodeKeepAlive } from '../dialects/extensions.ts'
-import { asString } from '../dialects/fields.ts'
+import { asString, optionalNumber, type Fields } from '../dialects/fields.ts'
+import type { LoadModelOptions } from '../dialects/yard-port.ts'
+import type { LoadWish } from '../runs/load-wish.ts'
 import type { EventHistory } from './event-history.ts'
 import { describedBody } from './described-request.ts'
 import { answerRun, type RunContext } from './answer-run.ts'
@@ -17,15 +19,24 @@ import { sendEvents } from './send-events.ts'
 import type { ServerOptions } from './server-options.ts'
 import type { ServerRoute } from './server-route.ts'
 
-/** `{model, keep_alive?, force?}` of load, `{model, force?}` of unload. */
-function decodeTarget(route: string, body: unknown): { model: string; keepAlive?: number; force?: boolean } {
+/** `{model, keep_alive?, force?, context?, slots?}` of load, `{model, force?}` of unload. */
+function decodeTarget(route: string, body: unknown): LoadModelOptions & { model: string } {
   const fields = describedBody(route, body)
   const { keep_alive: keepAlive, force } = fields
+  const wish = decodeWish(fields)
   return {
     model: asString(fields['model'], 'model'),
     ...(isSaid(keepAlive) && { keepAlive: decodeKeepAlive(keepAlive, 'keep_alive') }),
     ...(isSaid(force) && { force: flagOf(force) }),
+    ...(wish !== undefined && { wish }),
   }
+}
+
+function decodeWish(fields: Fields): LoadWish | undefined {
+  const context = optionalNumber(fields, 'context', { least: 1, integer: true })
+  const slots = optionalNumber(fields, 'slots', { least: 1, integer: true })
+  if (context === undefined && slots === undefined) return undefined
+  return { ...(context !== undefined && { context }), ...(slots !== undefined && { slots }) }
 }
 
 function flagOf(value: unknown): boolean {

@@ -46,6 +46,13 @@ export const TARGET: JsonSchema = record(
       description: 'Idle time until unload: seconds or "5m"; -1 = never.',
     },
     force: { ...FLAG, description: 'Beyond the budget, up to the absolute limit.' },
+    context: {
+      ...WHOLE,
+      minimum: 1,
+      description:
+        'Tokens per slot at least: a copy with fewer goes when its runs have ended, and a larger one is loaded.',
+    },
+    slots: { ...WHOLE, minimum: 1, description: 'Slots at least, in the same way.' },
   },
 )
 

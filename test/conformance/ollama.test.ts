@@ -461,8 +461,10 @@ describe('the official Ollama SDK', () => {
       }
     })
 
-    it('M3, F25: num_ctx up to the model’s is fine and loads nothing anew, more is a 400 with both numbers', async () => {
+    it('M3, F25: num_ctx up to the model’s loads nothing anew; more does, and smaller ones use that; until it is unloaded', async () => {
       const loads = (): number | undefined => yard.state().models.find(({ id }) => id === 'talker')?.loads
+      const context = (): number | undefined =>
+        yard.state().instances.find(({ model }) => model === 'talker')?.contextSize
       const chat = (num_ctx: number): Promise<ChatResponse> =>
         client.chat({ model: 'talker', messages: user('Hi'), options: { num_ctx } })
       await chat(2048)
@@ -470,8 +472,12 @@ describe('the official Ollama SDK', () => {
       await chat(4096)
       await chat(1024)
       expect(loads()).toBe(before)
-      const { status_code, error } = await rejection(chat(8192))
-      expect([status_code, error]).toEqual([400, expect.stringMatching(/8192 tokens.*context of 4096/)])
+      await chat(8192)
+      await chat(6000)
+      expect([loads(), context()]).toEqual([(before ?? 0) + 1, 8192])
+      await yard.unloadModel('talker')
+      await chat(2048)
+      expect(context()).toBe(4096)
     })
   })
 

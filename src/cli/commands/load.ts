@@ -4,18 +4,31 @@ import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../com
 import { noteWaiting } from '../render/waiting.ts'
 import type { YardClient } from '../yard-client.ts'
 import { isCalled } from '../../models/model-spec.ts'
+import type { LoadWish } from '../../runs/load-wish.ts'
 
 interface ForceOptions extends YardOptionsOfCommand {
   force?: boolean
 }
 
-/** `modelyard load MODEL`: brings it into the running server's memory; with `--force` beyond the budget, up to the absolute limit (M5). */
-export async function load(context: CommandContext, model: string, options: ForceOptions): CommandResult {
+interface LoadCommandOptions extends ForceOptions {
+  context?: number
+  slots?: number
+}
+
+/**
+ * `modelyard load MODEL`: brings it into the running server's memory; with `--force` beyond the budget, up to the absolute limit (M5), with
+ * `--context` and `--slots` anew if the copy that is there offers less (M3).
+ */
+export async function load(
+  context: CommandContext,
+  model: string,
+  options: LoadCommandOptions,
+): CommandResult {
   await using yard = await serverOnly(context, options, 'load')
   const begun = context.clock.now()
   const note = noteWaiting(context, yard, model)
   try {
-    await yard.load(model, { signal: context.signal, force: options.force === true })
+    await yard.load(model, { signal: context.signal, force: options.force === true, ...wishOf(options) })
   } finally {
     await note.stop()
   }
@@ -26,6 +39,11 @@ export async function load(context: CommandContext, model: string, options: Forc
     options,
     `is in memory after ${formatDuration(context.clock.now() - begun)}.`,
   )
+}
+
+function wishOf({ context, slots }: LoadCommandOptions): { wish?: LoadWish } {
+  if (context === undefined && slots === undefined) return {}
+  return { wish: { ...(context !== undefined && { context }), ...(slots !== undefined && { slots }) } }
 }
 
 /** `modelyard unload MODEL`: takes it, or one of its instances, out of the running server's memory; with `--force` its running answers are cut. */

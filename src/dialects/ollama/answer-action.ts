@@ -7,7 +7,8 @@ import type { YardPort } from '../yard-port.ts'
 import type { AnswerEnvelope, AnswerShape } from './answer-shape.ts'
 import { WholeAnswer } from './encode-answer.ts'
 import { AnswerLines } from './encode-answer-stream.ts'
-import { fitConversation, requireContext } from '../fit-context.ts'
+import { fitConversation } from '../fit-context.ts'
+import { wishOf } from './decode-options.ts'
 
 /** A decoded request of generate or chat. */
 export interface AnswerRequest {
@@ -41,16 +42,15 @@ export function answerAction(decoded: AnswerRequest): RunAction {
     type: 'run',
     model,
     tasks,
-    options,
+    options: { ...options, ...wishOf(contextLength) },
     featureFields,
     encoder: streamed ? new AnswerLines(envelope) : new WholeAnswer(envelope),
   }
-  if (contextLength === undefined && !truncate) return action
+  if (!truncate || task.kind !== 'chat') return action
   action.prepare = async (port: YardPort, signal: AbortSignal): Promise<void> => {
-    const question = { port, model, signal }
-    if (contextLength !== undefined) await requireContext(contextLength, question)
-    if (!truncate || task.kind !== 'chat') return
-    const fitted = await fitConversation(task, question)
+    // What fits is known only when the context that is wished for is there.
+    if (contextLength !== undefined) await port.loadModel(model, { signal, ...wishOf(contextLength) })
+    const fitted = await fitConversation(task, { port, model, signal })
     tasks[0] = { ...task, messages: fitted.messages }
     dropped = fitted.dropped
   }

@@ -9,7 +9,7 @@ import { decodeRunOptions } from './decode-keep-alive.ts'
 import { decodeFormat } from './decode-format.ts'
 import { decodeLogprobs } from './decode-logprobs.ts'
 import { decodeMessages } from './decode-messages.ts'
-import { decodeOptions } from './decode-options.ts'
+import { decodeOptions, wishOf } from './decode-options.ts'
 import { decodeThink } from './decode-think.ts'
 import { CHAT_FEATURE_FIELDS } from './feature-fields.ts'
 import { loadAnswer } from './load-model.ts'
@@ -23,16 +23,17 @@ export function decodeChat(request: DialectRequest): RunAction | AnswerAction {
   const model = decodeName(body)
   refuseUnsupported(body, CHAT_PARAMETERS)
   const options = decodeRunOptions(body, request.headers)
+  const { contextLength } = decodeOptions(body)
   const messages = optionalArray(body, 'messages') ?? []
   if (messages.length === 0)
-    return loadAnswer({ model, request, shape: chatShape, keepAlive: options.keepAlive })
+    return loadAnswer({ model, request, shape: chatShape, options: { ...options, ...wishOf(contextLength) } })
   return answerAction({
     request,
     body,
     model,
     options,
     task: decodeChatTask(body),
-    contextLength: decodeOptions(body).contextLength,
+    contextLength,
     shape: chatShape,
     featureFields: CHAT_FEATURE_FIELDS,
   })

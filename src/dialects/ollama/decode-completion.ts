@@ -13,7 +13,7 @@ import { decodeImages } from './decode-images.ts'
 import { decodeRunOptions } from './decode-keep-alive.ts'
 import { decodeLogprobs } from './decode-logprobs.ts'
 import { withImages } from './decode-messages.ts'
-import { decodeOptions } from './decode-options.ts'
+import { decodeOptions, wishOf } from './decode-options.ts'
 import { GENERATE_FEATURE_FIELDS } from './feature-fields.ts'
 import { loadAnswer } from './load-model.ts'
 import { decodeName } from './model-name.ts'
@@ -33,9 +33,15 @@ export function decodeCompletion(request: DialectRequest): RunAction | AnswerAct
   const model = decodeName(body)
   refuseUnsupported(body, GENERATE_PARAMETERS)
   const options = decodeRunOptions(body, request.headers)
+  const { contextLength } = decodeOptions(body)
   const fields = decodePrompt(body)
   if (fields.prompt === '' && fields.suffix === '' && fields.images.length === 0) {
-    return loadAnswer({ model, request, shape: generateShape, keepAlive: options.keepAlive })
+    return loadAnswer({
+      model,
+      request,
+      shape: generateShape,
+      options: { ...options, ...wishOf(contextLength) },
+    })
   }
   const task = decodeGenerateTask(body, fields)
   const ending = endingOf(task)
@@ -45,7 +51,7 @@ export function decodeCompletion(request: DialectRequest): RunAction | AnswerAct
     model,
     options,
     task,
-    contextLength: decodeOptions(body).contextLength,
+    contextLength,
     shape: generateShape,
     featureFields: GENERATE_FEATURE_FIELDS,
     ...(ending === undefined ? {} : { ending }),

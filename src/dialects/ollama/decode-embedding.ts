@@ -13,11 +13,11 @@ import {
 import { refuseUnsupported } from '../parameter-table.ts'
 import type { YardPort } from '../yard-port.ts'
 import { decodeRunOptions } from './decode-keep-alive.ts'
-import { decodeOptions } from './decode-options.ts'
+import { decodeOptions, wishOf } from './decode-options.ts'
 import { EmbedAnswer, EmbeddingAnswer } from './encode-embedding.ts'
 import { EMBED_FEATURE_FIELDS } from './feature-fields.ts'
-import { fitInputs, requireContext } from '../fit-context.ts'
-import { loadOrUnload } from './load-model.ts'
+import { fitInputs } from '../fit-context.ts'
+import { loadOrUnload, type LoadOptions } from './load-model.ts'
 import { decodeName } from './model-name.ts'
 import { EMBED_PARAMETERS, EMBEDDINGS_PARAMETERS } from './parameters.ts'
 
@@ -28,11 +28,12 @@ export function decodeEmbed(request: DialectRequest): RunAction | AnswerAction {
   refuseUnsupported(body, EMBED_PARAMETERS)
   const options = decodeRunOptions(body, request.headers)
   const inputs = decodeInputs(body['input'])
-  if (inputs.length === 0) return loadOnly(model, options.keepAlive, { model, embeddings: [] })
+  const wished = { ...options, ...wishOf(decodeOptions(body).contextLength) }
+  if (inputs.length === 0) return loadOnly(model, wished, { model, embeddings: [] })
   const encoder = new EmbedAnswer(model, inputs.length)
   // The reference has it on unless it is switched off; the answer says what was cut (E5).
   const truncate = optionalBoolean(body, 'truncate') ?? true
-  const action = runAction(model, body, decodeEmbedTask(body, inputs), { options, encoder })
+  const action = runAction(model, decodeEmbedTask(body, inputs), { options: wished, encoder })
   if (truncate) cutWhatIsTooLong(action, encoder)
   return action
 }
@@ -44,9 +45,10 @@ export function decodeEmbeddings(request: DialectRequest): RunAction | AnswerAct
   refuseUnsupported(body, EMBEDDINGS_PARAMETERS)
   const options = decodeRunOptions(body, request.headers)
   const prompt = optionalString(body, 'prompt') ?? ''
-  if (prompt === '') return loadOnly(model, options.keepAlive, { embedding: [] })
+  const wished = { ...options, ...wishOf(decodeOptions(body).contextLength) }
+  if (prompt === '') return loadOnly(model, wished, { embedding: [] })
   const task: EmbeddingTask = { kind: 'embedding', inputs: [prompt] }
-  return runAction(model, body, task, { options, encoder: new EmbeddingAnswer() })
+  return runAction(model, task, { options: wished, encoder: new EmbeddingAnswer() })
 }
 
 /** A text or several; no text at all is a load. @throws invalid_request that names a wrong input by its index */
@@ -70,29 +72,18 @@ function decodeEmbedTask(body: Fields, inputs: string[]): EmbeddingTask {
 
 function runAction(
   model: string,
-  body: Fields,
   task: EmbeddingTask,
   { options, encoder }: Pick<RunAction, 'options' | 'encoder'>,
 ): RunAction {
-  const { contextLength } = decodeOptions(body)
-  const action: RunAction = {
-    type: 'run',
-    model,
-    tasks: [task],
-    options,
-    encoder,
-    featureFields: EMBED_FEATURE_FIELDS,
-  }
-  if (contextLength === undefined) return action
-  action.prepare = async (port, signal) => requireContext(contextLength, { port, model, signal })
-  return action
+  return { type: 'run', model, tasks: [task], options, encoder, featureFields: EMBED_FEATURE_FIELDS }
 }
 
 function cutWhatIsTooLong(action: RunAction, encoder: EmbedAnswer): void {
   const { model, tasks } = action
-  const before = action.prepare
+  const { wish } = action.options
   action.prepare = async (port: YardPort, signal: AbortSignal): Promise<void> => {
-    await before?.(port, signal)
+    // What fits is known only when the context that is wished for is there.
+    if (wish !== undefined) await port.loadModel(model, { signal, wish })
     for (const [index, task] of tasks.entries()) {
       if (task.kind !== 'embedding') continue
       const texts = task.inputs.filter((input) => typeof input === 'string')
@@ -103,11 +94,11 @@ function cutWhatIsTooLong(action: RunAction, encoder: EmbedAnswer): void {
   }
 }
 
-function loadOnly(model: string, keepAlive: number | undefined, answer: object): AnswerAction {
+function loadOnly(model: string, options: LoadOptions, answer: object): AnswerAction {
   return {
     type: 'answer',
     answer: async (port, signal) => {
-      await loadOrUnload(port, model, keepAlive, signal)
+      await loadOrUnload(port, model, options, signal)
       return { contentType: 'application/json', body: JSON.stringify(answer) }
     },
   }

@@ -1,3 +1,4 @@
+import type { LoadWish } from '../../runs/load-wish.ts'
 import type { Sampling } from '../../tasks/sampling.ts'
 import {
   asArray,
@@ -50,6 +51,11 @@ export function decodeOptions(body: Fields, param = 'options'): DecodedOptions {
   const contextLength = optionalNumber(options, 'num_ctx', { least: 0, integer: true }, parent)
   if (contextLength !== undefined) decoded.contextLength = contextLength
   return decoded
+}
+
+/** `num_ctx` as a wish: the model is loaded anew where its context is smaller (M3). */
+export function wishOf(contextLength: number | undefined): { wish?: LoadWish } {
+  return contextLength === undefined ? {} : { wish: { context: contextLength } }
 }
 
 function decodeSampling(options: Fields, parent: string): Sampling {

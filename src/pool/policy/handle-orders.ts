@@ -7,6 +7,7 @@ import { reviewBudget } from './handle-loads.ts'
 import { contextsWith, modelWith } from './copies.ts'
 import type { EventOf } from './messages.ts'
 import { runCut, shuttingDown, withdrawn } from './refusals.ts'
+import type { PoolModel } from '../pool-model.ts'
 import type { Instance, LeavingCause, ModelState } from './state.ts'
 import { changeInstance, changeModel, findInstance, ticketsOf, type Step } from './step.ts'
 import { refuse } from './tickets.ts'
@@ -35,11 +36,19 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
   step.state.models = models
   step.state.minimums = minimums
   for (const instance of instancesOf(step, model.id)) {
-    if (instance.plan.key !== model.plan.key) drain(step, instance, 'replaced', leavingReason('replaced'))
+    if (instance.plan.key !== model.plan.key)
+      drain(step, instance, 'replaced', replacedReason(instance, model))
     else if (known !== undefined && known.model.keepAlive !== model.keepAlive) {
       changeInstance(step, instance.id, { keepAlive: model.keepAlive })
     }
   }
+}
+
+/** R19, M3: a request may have asked for more. */
+function replacedReason({ plan: old }: Instance, { plan }: PoolModel): string {
+  if (old.contextSize === plan.contextSize && old.slots === plan.slots) return leavingReason('replaced')
+  const [before, now] = [old, plan].map(({ slots, contextSize }) => `${slots} × ${contextSize}`)
+  return `${leavingReason('replaced')}: ${now} tokens instead of ${before}`
 }
 
 /** What is told of a model starts anew with another plan, the counts go on. */
