@@ -10,6 +10,7 @@ import type { YardParts } from './yard-parts.ts'
 import { yardHealth } from './yard-health.ts'
 import { YardMetrics } from './yard-metrics.ts'
 import { YardSettings } from './yard-settings.ts'
+import type { TelemetryHistory } from './yard-telemetry.ts'
 
 /** Instances whose log is still found after they are gone. */
 const REMEMBERED = 200
@@ -32,6 +33,7 @@ export class YardControl implements ControlPort {
       status: () => parts.pool.status(),
       ready: () => yardHealth(parts).ready,
       isKnown: (model) => parts.registry.has(model),
+      devices: () => parts.devices.activity(),
     })
     parts.bus.subscribe((event) => {
       if (event.name === 'load-finished') this.#noteLog(event.data.instance)
@@ -44,6 +46,10 @@ export class YardControl implements ControlPort {
     this.#logs.set(instance, path)
     const [oldest] = this.#logs.keys()
     if (this.#logs.size > REMEMBERED && oldest !== undefined) this.#logs.delete(oldest)
+  }
+
+  telemetry(since?: number): TelemetryHistory {
+    return this.#parts.telemetry.history(since)
   }
 
   metrics(): Promise<string> {

@@ -1,7 +1,8 @@
 import type { EventBus } from './events/event-bus.ts'
 import type { YardEvent } from './events/event-map.ts'
+import type { DeviceActivity } from './host/device-memory.ts'
 import { proportionalSize } from './host/process-memory.ts'
-import { readPressure, readProcessorSeconds, readSwap } from './host/telemetry.ts'
+import { readPressure, readProcessorSeconds, readProcessorTimes, readSwap } from './host/telemetry.ts'
 import type { InstanceStatus, PoolStatus } from './pool/pool-status.ts'
 import { Histogram } from './server/histogram.ts'
 import { prometheusText, type MetricFamily, type Sample } from './server/prometheus-text.ts'
@@ -17,6 +18,7 @@ interface MetricSources {
   ready: () => boolean
   /** Whether a name is one of a model here: nobody else's words become labels. */
   isKnown: (model: string) => boolean
+  devices: () => DeviceActivity[]
 }
 
 /** Counts what happens, and says with the state of the moment all that `/metrics` shows (H4, M18). */
@@ -58,7 +60,7 @@ export class YardMetrics {
       ...poolFamilies(status),
       ...memoryFamilies(status),
       ...(await workerFamilies(status.instances)),
-      ...machineFamilies(),
+      ...machineFamilies(this.#sources.devices()),
     ]
     return prometheusText(families)
   }
@@ -243,8 +245,9 @@ async function workerFamilies(instances: readonly InstanceStatus[]): Promise<Met
   ]
 }
 
-function machineFamilies(): MetricFamily[] {
+function machineFamilies(devices: readonly DeviceActivity[]): MetricFamily[] {
   const swap = readSwap()
+  const processors = readProcessorTimes()
   const pressure = readPressure().map(({ resource, share, stalledSeconds }) => ({
     labels: { resource, share },
     value: stalledSeconds,
@@ -264,6 +267,21 @@ function machineFamilies(): MetricFamily[] {
       'modelyard_host_pressure_seconds_total',
       'Time in which tasks stood still for want of a resource (PSI).',
       pressure,
+    ),
+    counter(
+      'modelyard_host_cpu_seconds_total',
+      'Processor time of the machine, all cores together.',
+      Object.entries(processors ?? {}).map(([mode, value]: [string, number]) => ({
+        labels: { mode },
+        value,
+      })),
+    ),
+    gauge(
+      'modelyard_gpu_utilization_ratio',
+      'Part of the last moments in which each device worked, 0 to 1, where its driver tells.',
+      devices.flatMap(({ domain, busy }) =>
+        busy === undefined ? [] : [{ labels: { domain }, value: busy }],
+      ),
     ),
   ]
 }

@@ -30,6 +30,7 @@ import type { YardOptions } from './yard-options.ts'
 import { adoptContexts } from './yard-contexts.ts'
 import { withStoredSettings } from './stored-settings.ts'
 import type { StateSources } from './yard-state.ts'
+import { YardTelemetry } from './yard-telemetry.ts'
 
 /** Characters a reader may lag behind before its run pauses (P16): more than any answer that fits a context of 128k tokens. */
 const SLOW_READER_CAPACITY = 4_000_000
@@ -45,6 +46,8 @@ export interface YardParts extends Omit<StateSources, 'registry' | 'served'>, Kn
   engines: IsolatedEngines
   modelLists: ModelLists
   store: Store
+  devices: Machine['devices']
+  telemetry: YardTelemetry
   home: HomeClaim
   runs: RunSurroundings
   host: Machine['host']
@@ -147,6 +150,12 @@ async function wire(
   await modelLists.replace(configuration.wildcards ?? [])
   const preparer = createPreparer({ ...models, bus, engines, pool, host: machine.host })
   followWishes(bus, preparer, pool)
+  const telemetry = new YardTelemetry({
+    clock,
+    status: () => pool.status(),
+    devices: () => machine.devices.activity(),
+  })
+  telemetry.start()
   parts = {
     configuration,
     clock,
@@ -154,6 +163,8 @@ async function wire(
     earlyWarnings,
     store,
     ...models,
+    devices: machine.devices,
+    telemetry,
     engines,
     pool,
     modelLists,
@@ -165,6 +176,7 @@ async function wire(
     startedAt: clock.wallTime(),
     runs: runSurroundings(options, { clock, bus, store, live, preparer, pool }),
     close: async () => {
+      telemetry.close()
       machine.devices.close()
       modelLists.close()
       await engines.close()

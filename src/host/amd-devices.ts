@@ -31,7 +31,7 @@ function cardsOf(root: string): string[] {
 
 /**
  * AMD's devices in the order of their cards: `mem_info_vram_total` and `mem_info_vram_used` in bytes (Linux kernel documentation, "AMDGPU
- * driver information"). Cards of other makers have no such file. `root` is `/sys/class/drm`.
+ * driver information"), and how busy they are, `gpu_busy_percent`. Cards of other makers have no such file. `root` is `/sys/class/drm`.
  */
 export function readAmdDevices(root: string = '/sys/class/drm'): Device[] {
   return cardsOf(root).flatMap((card) => {
@@ -41,8 +41,9 @@ export function readAmdDevices(root: string = '/sys/class/drm'): Device[] {
     const name = readName(directory)
     const used = readNumber(join(directory, 'mem_info_vram_used'))
     if (used === undefined) return [{ name, source: `${directory}/mem_info_vram_used cannot be read` }]
-    return [
-      { name, memory: { total, available: Math.max(0, total - used) }, source: `sysfs ${card}, ${name}` },
-    ]
+    const memory = { total, available: Math.max(0, total - used) }
+    const percent = readNumber(join(directory, 'gpu_busy_percent'))
+    const busy = percent === undefined ? {} : { busy: Math.min(1, percent / 100) }
+    return [{ name, memory, source: `sysfs ${card}, ${name}`, ...busy }]
   })
 }

@@ -101,6 +101,41 @@ describe('AMD’s devices', () => {
   })
 })
 
+describe('how busy devices are (M18)', () => {
+  it('is told in percent by nvidia-smi and sysfs', async () => {
+    const read = answering({ 'query-gpu': printed.NVIDIA_BUSY })
+    const drmRoot = folderOf({
+      'card1/device/mem_info_vram_total': '1024\n',
+      'card1/device/mem_info_vram_used': '24\n',
+      'card1/device/gpu_busy_percent': '99\n',
+    })
+    const watch = new DeviceWatch({ clock: new ManualClock(), platform: 'linux', read, drmRoot })
+    await watch.refresh()
+    expect(watch.activity()).toEqual([
+      { domain: 'gpu:0', busy: 0.37 },
+      {
+        domain: 'gpu:1',
+        unknown:
+          'How busy gpu:1 is cannot be said: its driver does not tell it of NVIDIA T4 (nvidia-smi, NVIDIA T4).',
+      },
+      { domain: 'gpu:2', busy: 0.99 },
+    ])
+  })
+
+  it('is unknown when it was not read of late, and where the device cannot be read at all', async () => {
+    const clock = new ManualClock()
+    const read = answering({ 'query-gpu': { code: 9, output: printed.NVIDIA_NO_DRIVER } })
+    const broken = new DeviceWatch({ clock, platform: 'linux', read, drmRoot: '/nowhere' })
+    await broken.refresh()
+    expect(broken.activity()[0]?.unknown).toMatch(/^How busy gpu:0 is cannot be said: nvidia-smi failed/)
+    const busy = answering({ 'query-gpu': printed.NVIDIA_BUSY })
+    const stale = new DeviceWatch({ clock, platform: 'linux', read: busy, drmRoot: '/nowhere' })
+    await stale.refresh()
+    clock.jump(20_000)
+    expect(stale.activity()[0]?.unknown).toMatch(/was not read of late\.$/)
+  })
+})
+
 describe('the memory of a Mac', () => {
   const PAGE = 16_384
   const READABLE = { 'hw.memsize': String(32 * GIB), vm_stat: printed.VM_STAT_APPLE_SILICON }

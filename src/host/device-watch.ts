@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { readAmdDevices } from './amd-devices.ts'
 import { readAppleMemory } from './apple-memory.ts'
-import type { CommandReader, Device } from './device-memory.ts'
+import type { CommandReader, Device, DeviceActivity } from './device-memory.ts'
 import type { HostReading, MeasuredFootprint } from './memory.ts'
 import { readNvidiaDevices } from './nvidia-devices.ts'
 import { commandReader } from './read-command.ts'
@@ -78,6 +78,18 @@ export class DeviceWatch {
     return held
   }
 
+  /** How busy each device was when it was last looked at (M18). */
+  activity(): DeviceActivity[] {
+    const isOld = this.#clock.now() - this.#readAt > MOST_AGE
+    return this.#devices.map(({ name, busy, source, memory }, index) => {
+      const domain = `gpu:${index}` as const
+      if (busy !== undefined && !isOld) return { domain, busy }
+      const why =
+        memory === undefined ? source : isOld ? `${name} was not read of late` : untold(name, source)
+      return { domain, unknown: `How busy ${domain} is cannot be said: ${why}.` }
+    })
+  }
+
   /** Why devices that are there are not used: one sentence each. */
   unreadable(): string[] {
     return this.#devices.filter(({ memory }) => memory === undefined).map(({ source }) => source)
@@ -91,6 +103,10 @@ export class DeviceWatch {
   async #readDevices(): Promise<Device[]> {
     return [...(await readNvidiaDevices(this.#read)), ...readAmdDevices(this.#drmRoot)]
   }
+}
+
+function untold(name: string, source: string): string {
+  return `its driver does not tell it of ${name} (${source})`
 }
 
 /** Devices keep their number when another one cannot be read: engines count them all. */

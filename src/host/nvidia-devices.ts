@@ -2,7 +2,7 @@ import type { CommandReader, Device } from './device-memory.ts'
 
 const MIB = 1024 ** 2
 const FORMAT = '--format=csv,noheader,nounits'
-const DEVICES = ['--query-gpu=index,uuid,name,memory.total,memory.free', FORMAT]
+const DEVICES = ['--query-gpu=index,uuid,name,memory.total,memory.free,utilization.gpu', FORMAT]
 const PROCESSES = ['--query-compute-apps=pid,gpu_uuid,used_gpu_memory', FORMAT]
 
 function rowsOf(output: string): string[][] {
@@ -17,12 +17,19 @@ function bytesOf(cell: string | undefined): number | undefined {
   return cell !== undefined && /^\d+$/.test(cell) ? Number(cell) * MIB : undefined
 }
 
-function deviceOf([, , name = 'an NVIDIA GPU', total, free]: string[]): Device {
+/** `35` (percent) → 0.35; undefined as above. */
+function shareOf(cell: string | undefined): number | undefined {
+  return cell !== undefined && /^\d+$/.test(cell) ? Math.min(1, Number(cell) / 100) : undefined
+}
+
+function deviceOf([, , name = 'an NVIDIA GPU', total, free, utilization]: string[]): Device {
   const [all, available] = [bytesOf(total), bytesOf(free)]
   if (all === undefined || available === undefined || all === 0) {
     return { name, source: `nvidia-smi does not tell the memory of ${name}` }
   }
-  return { name, memory: { total: all, available: Math.min(all, available) }, source: `nvidia-smi, ${name}` }
+  const busy = shareOf(utilization)
+  const memory = { total: all, available: Math.min(all, available) }
+  return { name, memory, source: `nvidia-smi, ${name}`, ...(busy !== undefined && { busy }) }
 }
 
 /** Bytes by process, for each device's UUID. Processes in other containers have no number we know. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readPressure, readProcessorSeconds, readSwap } from './telemetry.ts'
+import { readPressure, readProcessorSeconds, readProcessorTimes, readSwap } from './telemetry.ts'
 
 const proc = mkdtempSync(join(tmpdir(), 'proc-'))
 afterAll(() => rmSync(proc, { recursive: true }))
@@ -27,6 +27,12 @@ describe('telemetry of the machine (M18)', () => {
     expect(readSwap(proc)).toEqual({ total: 2_097_152, free: 1_048_576 })
     expect(readSwap('/nowhere')).toBeUndefined()
     expect(readPressure('/nowhere')).toEqual([])
+  })
+
+  it('adds up what cores did, and knows nothing where there are none to ask', () => {
+    const core = { model: 'x', speed: 1, times: { user: 1000, nice: 500, sys: 250, irq: 250, idle: 8000 } }
+    expect(readProcessorTimes(() => [core, core])).toEqual({ busy: 4, idle: 16 })
+    expect(readProcessorTimes(() => [])).toBeUndefined()
   })
 
   it('reads processor time although the name of the program holds brackets', () => {

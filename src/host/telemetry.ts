@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { processTree } from './process-tree.ts'
 
@@ -14,6 +15,12 @@ export interface PressureReading {
 export interface SwapReading {
   total: number
   free: number
+}
+
+/** What all cores together have done since the machine began, in seconds. */
+export interface ProcessorTimes {
+  busy: number
+  idle: number
 }
 
 /** Linux counts processor time in ticks of a hundredth of a second, whatever the kernel's own clock is. */
@@ -48,6 +55,18 @@ export function readSwap(procRoot = '/proc'): SwapReading | undefined {
   const total = field('SwapTotal')
   const free = field('SwapFree')
   return total === undefined || free === undefined ? undefined : { total, free }
+}
+
+/** Of the whole machine, other programs included; undefined where the system does not tell. */
+export function readProcessorTimes(read: typeof cpus = cpus): ProcessorTimes | undefined {
+  const cores = read()
+  if (cores.length === 0) return undefined
+  const sum: ProcessorTimes = { busy: 0, idle: 0 }
+  for (const { times } of cores) {
+    sum.busy += (times.user + times.nice + times.sys + times.irq) / 1000
+    sum.idle += times.idle / 1000
+  }
+  return sum
 }
 
 /** Processor time that a process and its descendants have used, in seconds; undefined when it is gone or cannot be read. */

@@ -124,6 +124,12 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
     answer: schemas.EXPLANATION,
     errors: { ...ADMIN, 404: 'neither a run nor a request nor a model' },
   },
+  'GET /api/yard/telemetry': {
+    summary: 'Processors, devices, memory, queue and workers of the last ten minutes, every five seconds.',
+    query: { since: { ...WHOLE, description: 'Milliseconds since 1970: what was seen after it.' } },
+    answer: schemas.TELEMETRY,
+    errors: BAD,
+  },
   'GET /api/yard/contexts': {
     summary: 'Contexts that are parked on disk.',
     answer: schemas.CONTEXTS,

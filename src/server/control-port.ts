@@ -56,6 +56,8 @@ export interface ControlPort {
   why(name: string): Promise<Explanation>
   /** Where an instance's output is kept, or its last lines where no file is. @throws ModelyardError `not_found` */
   logOf(instanceOrModel: string): { path: string } | { lines: string[] }
+  /** What the machine and the pool did of late; `since` in milliseconds since 1970. */
+  telemetry(since?: number): object
   /** In the text format of Prometheus. */
   metrics(): Promise<string>
 }

@@ -262,6 +262,25 @@ export const STATE: JsonSchema = record({
   runs: record({ limit: NUMBER, active: NUMBER }),
 })
 
+export const TELEMETRY: JsonSchema = record({
+  every: NUMBER,
+  keptFor: NUMBER,
+  unknown: list(TEXT),
+  samples: list(
+    record({
+      at: NUMBER,
+      cpu: NUMBER_OR_NULL,
+      memory: mapOf(
+        record({ budget: NUMBER, booked: NUMBER, total: NUMBER_OR_NULL, available: NUMBER_OR_NULL }),
+      ),
+      devices: mapOf(NUMBER_OR_NULL),
+      queue: WHOLE,
+      runs: WHOLE,
+      workers: list(record({ instance: TEXT, model: TEXT, cpu: NUMBER_OR_NULL, memory: NUMBER_OR_NULL })),
+    }),
+  ),
+})
+
 export const BEGINNING: JsonSchema = record(
   { model: TEXT },
   { messages: list({ type: 'object' }), tools: list({ type: 'object' }), prompt: TEXT },

@@ -79,6 +79,15 @@ export function managementRoutes(control: ControlPort, clock: Clock): ServerRout
     {
       ...common,
       method: 'GET',
+      path: '/api/yard/telemetry',
+      handle: (exchange, { query }) => {
+        const { since } = describedQuery('GET /api/yard/telemetry', query)
+        sendJson(exchange, control.telemetry(wholeNumber(since, 'since', { ...TIMES, fallback: 0 })))
+      },
+    },
+    {
+      ...common,
+      method: 'GET',
       path: '/metrics',
       handle: async (exchange) =>
         exchange.send(200, 'text/plain; version=0.0.4; charset=utf-8', await control.metrics()),

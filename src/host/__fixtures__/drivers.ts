@@ -8,6 +8,12 @@ export const NVIDIA_TWO_CARDS: string = [
   '0, GPU-8b3f1e2a-0000-0000-0000-000000000000, NVIDIA GeForce RTX 4090, 24564, 20112',
 ].join('\n')
 
+/** The same with `utilization.gpu` in percent; `[N/A]` where the driver does not tell it, as for a card that is divided (MIG user guide). */
+export const NVIDIA_BUSY: string = [
+  '0, GPU-8b3f1e2a-0000-0000-0000-000000000000, NVIDIA GeForce RTX 4090, 24564, 20112, 37',
+  '1, GPU-8b3f1e2a-0000-0000-0000-000000000001, NVIDIA T4, 15360, 15000, [N/A]',
+].join('\n')
+
 /** `--query-compute-apps=pid,gpu_uuid,used_gpu_memory`, the same manual; `[N/A]` is what Windows (WDDM) prints for processes. */
 export const NVIDIA_PROCESSES: string = [
   '4711, GPU-8b3f1e2a-0000-0000-0000-000000000000, 4096',
