@@ -2,10 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededNumbers } from '../models/tiny-weights.ts'
 import type { Api } from '../yard/harness.ts'
 import { judge, LENGTH, marginAt, type Question } from './chaos-models.ts'
-import { explainStuck } from './chaos-stuck.ts'
+import { explainStuck, promisedWait } from './chaos-stuck.ts'
 
-/** Milliseconds after which a request that has not ended is a hang: many times what anybody waits here. */
+/** Milliseconds after which a request that has not ended is a hang: many times what anybody waits here, unless the machine is that slow. */
 const HANG = 180_000
+
+/** The server's `swap.patience`. */
+export const PATIENCE = 1000
 
 /** What a client may be told while workers are killed under it. Everything else fails the run. */
 const EXCUSED = new Set(['worker_exited', 'model_load_failed', 'queue_full', 'request_crashes_worker'])
@@ -68,7 +71,8 @@ export class ChaosClient {
     const leaving = new AbortController()
     const patience = this.#random.next() < 0.2 ? this.#random.next() * 2000 : undefined
     const hang = new AbortController()
-    const limit = setTimeout(() => void this.#giveUp(question, hang), HANG)
+    const ended = new AbortController()
+    void this.#watch(question, hang, ended.signal)
     const timer = patience === undefined ? undefined : setTimeout(() => leaving.abort(), patience)
     try {
       const signal = AbortSignal.any([leaving.signal, hang.signal])
@@ -81,12 +85,21 @@ export class ChaosClient {
         this.#report.faults.push(`a request to ${question.model} broke off: ${String(error)}`)
     } finally {
       clearTimeout(timer)
-      clearTimeout(limit)
+      ended.abort()
     }
   }
 
-  /** While it still waits the server can say for what; then the client leaves. */
-  async #giveUp({ model }: Question, hang: AbortController): Promise<void> {
+  /** While a request still waits the server can say for what; then its client leaves. */
+  async #watch({ model }: Question, hang: AbortController, ended: AbortSignal): Promise<void> {
+    const begun = performance.now()
+    for (let limit = HANG; ;) {
+      const waited = performance.now() - begun
+      const isOver = await sleep(limit - waited, false, { signal: ended, ref: false }).catch(() => true)
+      if (isOver) return
+      const promised = await promisedWait(this.#api, PATIENCE).catch(() => 0)
+      if (promised <= limit) break
+      limit = promised
+    }
     const why = await explainStuck(this.#api, model, HANG - 1000).catch(String)
     this.#report.faults.push(`a request to ${model} hung: ${why}`)
     hang.abort()

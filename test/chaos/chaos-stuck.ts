@@ -24,6 +24,19 @@ export async function explainStuck(api: Api, model: string, olderThan: number): 
   ].join('\n  ')
 }
 
+/**
+ * Milliseconds within which everybody is served by the rules (R9): patience, a run and a load for its own model and for each that may wait
+ * ahead, by the longest that were measured here. A busy machine takes long for them; nobody waits longer than that for it.
+ */
+export async function promisedWait(api: Api, patience: number): Promise<number> {
+  const { models } = await api.state()
+  const response = await fetch(`${api.url}/api/yard/runs?limit=1000`)
+  const { runs } = (await response.json()) as { runs: { totalMs: number; queueMs: number }[] }
+  const load = Math.max(0, ...models.map(({ record }) => record?.loadMs ?? 0))
+  const run = Math.max(0, ...runs.map(({ totalMs, queueMs }) => totalMs - queueMs))
+  return (patience + run + load) * (models.length + 1)
+}
+
 async function explain(api: Api, run: string): Promise<string> {
   const response = await fetch(`${api.url}/api/yard/why/${run}`)
   const { reasons = [], events = [] } = (await response.json()) as Partial<Explained>

@@ -4,7 +4,7 @@ import { PROGRAM_BYTES } from '../../src/engines/llama-cpp/footprint.ts'
 import { createYard } from '../../src/yard.ts'
 import { SeededNumbers } from '../models/tiny-weights.ts'
 import { descendants, HAS_LLAMA, openHome, serve, type ServedYard } from '../yard/harness.ts'
-import { ChaosClient, ChaosReport } from './chaos-client.ts'
+import { ChaosClient, ChaosReport, PATIENCE } from './chaos-client.ts'
 import { disturb } from './chaos-disturbance.ts'
 import { chaosModels, questionsOf, type ChaosModels } from './chaos-models.ts'
 import { ChaosWatch } from './chaos-watch.ts'
@@ -34,7 +34,7 @@ describe.runIf(HAS_LLAMA)('chaos: three times more than fits (BR-69)', () => {
       const budgets = { room: largest + second - PROGRAM_BYTES + 2 * SPARE, less: largest + SPARE }
       let budget = budgets.room
       const configure = async (): Promise<void> =>
-        home.configure({ models: models.entries, memory: { budget }, swap: { patience: '1s' } })
+        home.configure({ models: models.entries, memory: { budget }, swap: { patience: PATIENCE / 1000 } })
       await configure()
       const served = await serve(home)
       let [lowered, loweredAt] = [false, 0]
