@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eightUsers, CALM, twoAgents } from './simulation/sample-traces.ts'
+import { eightUsers, CALM, twoLongConversations } from './simulation/sample-traces.ts'
 import { readTrace } from './simulation/read-trace.ts'
 import { requestChain } from './simulation/conversations.ts'
 import { newWorld, sized } from './simulation/scenario.ts'
@@ -30,7 +30,7 @@ function recordedWorld(): { world: World; lines: string[] } {
 
 describe('a recorded trace', () => {
   it.each([
-    ['two agents', twoAgents(30)],
+    ['two agents with long conversations', twoLongConversations(30)],
     ['eight users', eightUsers('slowDisk', CALM, 1, 4)],
   ])('plays like the day it was recorded on (%s)', (_day, trace) => {
     const before = simulate(trace)
@@ -48,9 +48,10 @@ describe('a recorded trace', () => {
     world.request({ model: 'm', chain: requestChain('system-hash', 'secret-hash', 1), hold: 10 })
     world.run(10_000)
     expect(lines.join('\n')).not.toMatch(/secret|system-hash/)
-    expect(lines.slice(-2).map((line) => JSON.parse(line) as unknown)).toEqual([
-      { at: 0, model: 'm', hold: 10, conversation: 'c1', turn: 0 },
-      { at: 5000, model: 'm', hold: 10, conversation: 'c1', turn: 1, think: 4880 },
+    const requests = lines.filter((line) => line.startsWith('{"at"'))
+    expect(requests.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { at: 0, model: 'm', hold: 10, conversation: 'c1', turn: 0, tokens: 500 },
+      { at: 5000, model: 'm', hold: 10, conversation: 'c1', turn: 1, think: 4880, tokens: 1000, cached: 750 },
     ])
   })
 

@@ -4,7 +4,7 @@ import { ConversationNumbers, type ConversationTurn } from './conversation-numbe
 import type { PoolLimits, Priority } from './limits.ts'
 import { domainsOf, ledger } from './policy/budget.ts'
 import type { Decision } from './policy/decide.ts'
-import type { PoolCommand, PoolEvent, TicketRequest } from './policy/messages.ts'
+import type { ConfirmedUsage, PoolCommand, PoolEvent, TicketRequest } from './policy/messages.ts'
 import type { Charges, PoolState } from './policy/state.ts'
 import { TRACE_VERSION, type HeaderLine, type ModelLine, type RequestLine } from './simulation/trace-lines.ts'
 
@@ -31,6 +31,9 @@ export class TraceRecorder {
   /** When each conversation was last answered. */
   readonly #answeredAt = new Map<number, number>()
   readonly #models = new Map<string, string>()
+  /** Models of which a copy could park, and those whose speed is described. */
+  readonly #parking = new Set<string>()
+  readonly #measured = new Set<string>()
   #startedAt: number | undefined
 
   constructor(write: (line: string) => void) {
@@ -44,6 +47,8 @@ export class TraceRecorder {
     for (const domain of domainsOf(host)) total[domain] = host[domain]?.total ?? 0
     const { headroom, maxLargeModels, smallModel, concurrency, queue, queuePerModel, threads, swapPatience } =
       limits
+    const { mode, budget } = limits.parking ?? { mode: 'off' }
+    const contexts = mode === 'off' || budget === undefined ? {} : { contexts: budget }
     const numbers = {
       headroom,
       maxLargeModels,
@@ -53,6 +58,7 @@ export class TraceRecorder {
       queuePerModel,
       threads,
       swapPatience,
+      ...contexts,
     }
     this.#line({ modelyardTrace: TRACE_VERSION, memory, host: total, ...numbers } satisfies HeaderLine)
   }
@@ -62,12 +68,23 @@ export class TraceRecorder {
     this.#startedAt ??= event.at
     if (event.type === 'ticket-arrived') this.#noteArrival(event.ticket, event.at)
     if (event.type === 'ticket-aborted') this.#end(event.ticket, event.at)
-    if (event.type === 'lease-released') this.#release(event.lease, event.at, event.chain)
+    if (event.type === 'lease-released') this.#release(event.lease, event.at, event.chain, event.usage)
     for (const command of commands) this.#noteCommand(command, event.at)
     if (event.type === 'model-declared') this.#describe(state, event.model.id)
-    if (event.type !== 'warm-up-finished' && event.type !== 'memory-returned') return
-    const model = before.instances.find(({ id }) => id === event.instance)?.model
-    if (model !== undefined) this.#describe(state, model)
+    if (!('instance' in event) || event.instance === undefined) return
+    const instance = before.instances.find(({ id }) => id === event.instance)
+    if (instance === undefined) return
+    const { model, stateIdentity } = instance
+    if (stateIdentity !== undefined) this.#parking.add(model)
+    const isDescribed = event.type === 'warm-up-finished' || event.type === 'memory-returned'
+    if (isDescribed || this.#isNewlyMeasured(state, model)) this.#describe(state, model)
+  }
+
+  /** How fast a model reads is known only after its first long prompt, and its copy may outlive the recording. */
+  #isNewlyMeasured({ models }: PoolState, model: string): boolean {
+    if (this.#measured.has(model) || models.get(model)?.contexts.prefillPerToken === undefined) return false
+    this.#measured.add(model)
+    return true
   }
 
   #noteCommand(command: PoolCommand, at: number): void {
@@ -88,17 +105,17 @@ export class TraceRecorder {
     this.#open.set(id, { model, arrivedAt: at, priority, turn, think, grantedAt: undefined })
   }
 
-  #release(lease: string, at: number, chain: Fingerprint | undefined): void {
+  #release(lease: string, at: number, chain: Fingerprint | undefined, usage?: ConfirmedUsage): void {
     const ticket = this.#leases.get(lease)
     this.#leases.delete(lease)
     if (ticket === undefined) return
     const turn = this.#open.get(ticket)?.turn
     if (turn !== undefined && chain !== undefined) this.#conversations.note(chain, turn)
-    this.#end(ticket, at)
+    this.#end(ticket, at, usage)
   }
 
   /** Who left or was refused before it had a slot is written with as long as it waited, and held nothing. */
-  #end(ticket: string, at: number): void {
+  #end(ticket: string, at: number, usage?: ConfirmedUsage): void {
     const open = this.#open.get(ticket)
     if (open === undefined || this.#startedAt === undefined) return
     this.#open.delete(ticket)
@@ -112,6 +129,8 @@ export class TraceRecorder {
       ...(priority !== 'normal' && { priority }),
       ...(turn !== undefined && { conversation: `c${turn.conversation}`, turn: turn.turn }),
       ...(think !== undefined && { think }),
+      ...(usage !== undefined && { tokens: usage.promptTokens }),
+      ...(usage !== undefined && usage.cachedTokens > 0 && { cached: usage.cachedTokens }),
     } satisfies RequestLine)
   }
 
@@ -120,7 +139,9 @@ export class TraceRecorder {
     const state = models.get(id)
     if (state === undefined) return
     const { plan, minInstances, maxInstances, keepAlive, pinned } = state.model
-    const { slots, threads } = plan
+    const { slots, threads, contextSize } = plan
+    const { prefillPerToken, bytesPerToken } = state.contexts
+    const parks = this.#parking.has(id)
     const loadTime = state.loadTime === undefined ? undefined : Math.round(state.loadTime)
     const model: ModelLine = {
       id,
@@ -132,6 +153,10 @@ export class TraceRecorder {
       maxInstances,
       keepAlive,
       pinned,
+      contextSize,
+      ...(parks && { parks }),
+      ...(prefillPerToken !== undefined && { prefillPerToken }),
+      ...(bytesPerToken !== undefined && { bytesPerToken: Math.ceil(bytesPerToken) }),
     }
     const line = JSON.stringify({ model })
     if (this.#models.get(id) === line) return

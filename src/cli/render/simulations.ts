@@ -24,6 +24,9 @@ const ROWS: readonly (readonly [title: string, cell: (report: NamedReport) => st
   ['moments over budget', ({ overBudget }) => String(overBudget)],
   ['most in memory', peaks],
   ['beginnings reused', ({ reuse }) => `${Math.round(reuse * 100)} %`],
+  ['prompt tokens computed', ({ prompts }) => String(prompts.computed)],
+  ['prompt tokens reused', ({ prompts }) => String(prompts.reused)],
+  ['contexts parked, restored', ({ contexts }) => `${contexts.parked}, ${contexts.restored}`],
   ['simulated', ({ duration }) => formatDuration(duration)],
   ['events', ({ events, eventsPerSecond }) => `${events} (${eventsPerSecond} a second)`],
 ]

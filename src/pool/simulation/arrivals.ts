@@ -53,13 +53,14 @@ export class Arrivals {
   }
 
   #visitOf(
-    { model, hold, priority, timeout, conversation, turn = 0 }: TraceRequest,
+    { model, hold, priority, timeout, conversation, turn = 0, tokens, cached = 0 }: TraceRequest,
     onEnd: (visitor: Visitor) => void,
   ): VisitRequest {
     const visit: VisitRequest = { model, hold, onEnd }
     if (conversation !== undefined) visit.chain = this.#chains.request(model, conversation, turn)
     if (priority !== undefined) visit.priority = priority
     if (timeout !== undefined) visit.timeout = timeout
+    if (tokens !== undefined) visit.prompt = { tokens, cached }
     return visit
   }
 }

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { withRules, type Decide } from '../policy/faulty-policy.ts'
 import { comparisonPolicy, type ComparisonPolicy } from './comparison-policies.ts'
-import { BUSY, burst, CALM, eightUsers, MODEL_SETS, twoAgents } from './sample-traces.ts'
+import {
+  BUSY,
+  burst,
+  CALM,
+  eightUsers,
+  MODEL_SETS,
+  twoAgents,
+  twoLongConversations,
+} from './sample-traces.ts'
 import { simulate } from './simulate.ts'
 import type { Trace } from './trace.ts'
 import type { SimulationReport } from './simulation-report.ts'
@@ -84,6 +92,26 @@ describe('eight users who share five models (R7)', () => {
       for (const habits of [CALM, BUSY])
         expect(excessWait(eightUsers(set, habits, seed)), `seed ${seed}`).toBeLessThanOrEqual(0)
     }
+  })
+})
+
+describe('two long conversations on two models of which one fits (R16)', () => {
+  const trace = twoLongConversations()
+  const own = simulate(trace)
+  const [withoutParking, withoutAffinity] = [by(trace, 'without-parking'), by(trace, 'without-affinity')]
+
+  it('compute less than a tenth of the tokens with parking, and are done sooner', () => {
+    expect(own.served).toBe(trace.requests.length)
+    expect(own.prompts.computed).toBeLessThan(withoutParking.prompts.computed / 10)
+    expect(withoutParking.contexts).toEqual({ parked: 0, restored: 0 })
+    expect(own.contexts.restored).toBeGreaterThan(0)
+    expect(own.duration).toBeLessThan(withoutParking.duration)
+  })
+
+  it('have the same tokens in all, computed or not', () => {
+    const total = ({ prompts }: SimulationReport): number => prompts.computed + prompts.reused
+    const tokens = sum(trace.requests.map((request) => request.tokens ?? 0))
+    expect([own, withoutParking, withoutAffinity].map(total)).toEqual([tokens, tokens, tokens])
   })
 })
 

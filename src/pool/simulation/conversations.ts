@@ -44,10 +44,16 @@ export function answeredChain(chain: Fingerprint): Fingerprint {
 const BLOCK_TOKENS = 250
 const PREFILL = 4
 
-/** What the engine would confirm of a run that kept so many blocks. */
-export function usageOf({ keptPrefix }: { keptPrefix: number }, chain: Fingerprint): ConfirmedUsage {
-  const promptTokens = chain.length * BLOCK_TOKENS
-  const cachedTokens = Math.min(keptPrefix * BLOCK_TOKENS, Math.max(0, promptTokens - 1))
-  const prefill = (promptTokens - cachedTokens) * PREFILL
+/** What the engine would confirm of a run that kept so many blocks; `tokens` of the prompt, if they are known, are spread evenly over its blocks. */
+export function usageOf(
+  { keptPrefix }: { keptPrefix: number },
+  chain: Fingerprint,
+  tokens?: number,
+  perToken: number = PREFILL,
+): ConfirmedUsage {
+  const promptTokens = tokens ?? chain.length * BLOCK_TOKENS
+  const kept = Math.floor((promptTokens * keptPrefix) / Math.max(1, chain.length))
+  const cachedTokens = Math.min(kept, Math.max(0, promptTokens - 1))
+  const prefill = (promptTokens - cachedTokens) * perToken
   return { promptTokens, cachedTokens, completionTokens: BLOCK_TOKENS + 1, prefill }
 }

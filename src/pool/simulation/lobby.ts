@@ -1,9 +1,10 @@
 import type { SerializedError } from '../../base/errors.ts'
 import type { CommandOf } from '../policy/messages.ts'
-import { answeredChain, usageOf } from './conversations.ts'
+import { answeredChain } from './conversations.ts'
 import type { Copy, PhysicalSlot } from './copy.ts'
 import type { MachineSurroundings } from './machine-surroundings.ts'
 import { SMALL_DELAY, type Machine } from './machine.ts'
+import { confirmedUsage, runTimes, type RunTimes } from './run-times.ts'
 import { newVisitor, ticketOf, type Manner, type VisitRequest, type Visitor } from './visitor.ts'
 
 /** Those who come to the simulated yard: they ask, wait, hold what they were granted, and leave in various ways. */
@@ -73,8 +74,11 @@ export class Lobby {
     visitor.grantedAt = this.#around.now()
     if (visitor.request.manner !== 'leaves') this.#machine.shelf.prepare(copy, command)
     slot.visitor = visitor
-    this.#evaluatePrompt(visitor, slot)
-    this.#holdFor(visitor, copy)
+    const bytes = command.restore === undefined ? 0 : this.#machine.shelf.bytesOf(command.restore)
+    const times = runTimes(visitor.request, command, copy.model, bytes)
+    visitor.usage = confirmedUsage(visitor.request, command, copy.model)
+    this.#evaluatePrompt(visitor, slot, times)
+    this.#holdFor(visitor, copy, times)
   }
 
   #giveBack({ lease, instance, slot }: CommandOf<'grant-lease'>): void {
@@ -89,24 +93,24 @@ export class Lobby {
     })
   }
 
-  /** Half of a run is its prompt; what is in the slot then is what others may copy. */
-  #evaluatePrompt(visitor: Visitor, place: PhysicalSlot): void {
-    const { granted, request } = visitor
-    const { hold = 1000, manner = 'answers', chain = [] } = request
+  /** What is in the slot when its prompt was evaluated is what others may copy. */
+  #evaluatePrompt(visitor: Visitor, place: PhysicalSlot, times: RunTimes): void {
+    const { granted, request, usage } = visitor
+    const { manner = 'answers', chain = [] } = request
     if (granted === undefined || manner === 'leaves' || chain.length === 0) return
     const { lease, instance, slot } = granted
-    this.#around.after(hold / 2, () => {
+    const promptTokens = usage?.promptTokens ?? 0
+    this.#around.after(times.prompt, () => {
       if (visitor.outcome !== 'granted' || place.visitor !== visitor) return
       place.content = chain
-      const { promptTokens } = usageOf(granted, chain)
       this.#around.report({ type: 'prompt-evaluated', lease, instance, slot, promptTokens })
     })
   }
 
-  #holdFor(visitor: Visitor, copy: Copy): void {
-    const { hold = 1000, manner = 'answers' } = visitor.request
+  #holdFor(visitor: Visitor, copy: Copy, { run }: RunTimes): void {
+    const { manner = 'answers' } = visitor.request
     const crashes = this.#around.random() < (copy.model.crashing ?? 0)
-    this.#around.after(hold, () => {
+    this.#around.after(run, () => {
       if (visitor.outcome !== 'granted') return
       if (crashes) this.#machine.crash(copy)
       else this.#useOthers(visitor, manner, copy.model.uses ?? [])
@@ -128,7 +132,7 @@ export class Lobby {
   }
 
   #finish(visitor: Visitor, manner: Manner): void {
-    const { granted, request } = visitor
+    const { granted, request, usage } = visitor
     if (granted === undefined) return
     const { lease, instance, slot } = granted
     // They go while its slot still holds what it computed, for until its own end is told others may copy that.
@@ -145,7 +149,7 @@ export class Lobby {
       chain,
       untouched,
       unprepared: request.manner === 'leaves',
-      ...(manner === 'answers' && { usage: request.usage ?? usageOf(granted, request.chain ?? []) }),
+      ...(manner === 'answers' && usage !== undefined && { usage }),
     } as const
     this.#around.report({ ...release })
     if (request.twice === true) this.#around.after(SMALL_DELAY, () => this.#around.report({ ...release }))

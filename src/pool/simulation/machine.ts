@@ -1,7 +1,7 @@
 import type { SerializedError } from '../../base/errors.ts'
 import type { HostReading, MemoryDomain } from '../../host/memory.ts'
 import type { MachineSurroundings } from './machine-surroundings.ts'
-import { SimulatedShelf } from './simulated-shelf.ts'
+import { SimulatedShelf, writingTime } from './simulated-shelf.ts'
 import type { CommandOf, ParkOrder } from '../policy/messages.ts'
 import type { Charges } from '../policy/state.ts'
 import { measure, newCopy, realPrivate, type Copy } from './copy.ts'
@@ -118,7 +118,10 @@ export class Machine {
     if (copy === undefined || copy.isGone || copy.stage === 'leaving') return
     for (const order of park) this.shelf.park(copy, order)
     copy.stage = 'leaving'
-    this.#around.after(copy.model.unloadTime ?? 20, () => {
+    const { unloadTime = 20, bytesPerToken } = copy.model
+    // Where the size of contexts is known, the copy goes when they are written.
+    const written = bytesPerToken === undefined ? [] : park.map(({ tokens }) => writingTime(copy, tokens))
+    this.#around.after(Math.max(0, ...written) + unloadTime, () => {
       if (!copy.isGone) this.#exit(copy, 'unloaded')
     })
   }

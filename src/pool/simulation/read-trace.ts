@@ -86,8 +86,10 @@ class TraceReader {
   }
 }
 
-function limitsOf({ modelyardTrace: _, memory = {}, host: __, ...others }: HeaderLine): PoolLimits {
-  return { ...defaultLimits(memory), ...others }
+function limitsOf(header: HeaderLine): PoolLimits {
+  const { modelyardTrace: _, memory = {}, host: __, contexts, ...others } = header
+  const parking = contexts === undefined ? {} : { parking: { mode: 'worth' as const, budget: contexts } }
+  return { ...defaultLimits(memory), ...others, ...parking }
 }
 
 function twice({ memory }: PoolLimits): Charges {

@@ -26,6 +26,26 @@ export function twoAgents(rounds = 200): Trace {
   return { limits: defaultLimits({ ram: 8 * GIB }), host: { ram: 16 * GIB }, models, requests }
 }
 
+/** Two agents with long conversations: the same, with prompts of 1,600 tokens and more that take 5 ms each, and a disk for contexts. */
+export function twoLongConversations(rounds = 40): Trace {
+  const { limits, models, requests, host } = twoAgents(rounds)
+  return {
+    limits: { ...limits, parking: { mode: 'worth', budget: GIB } },
+    host,
+    models: models.map((one) => ({
+      ...one,
+      parks: true,
+      prefillPerToken: 5,
+      bytesPerToken: 25_600,
+      contextSize: 32_768,
+    })),
+    requests: requests.map((request) => {
+      const tokens = 1600 + 100 * (request.turn ?? 0)
+      return { ...request, tokens, hold: 5 * tokens + request.hold }
+    }),
+  }
+}
+
 /** Sets of five models that do not fit together, and the gibibytes there are for them. */
 export const MODEL_SETS: Record<string, { budget: number; models: readonly SimulatedModel[] }> = {
   /** Of about the same size, two of them on a slow disk. */

@@ -35,6 +35,7 @@ export function simulate(trace: Trace, options: SimulationOptions = {}): Simulat
       observe?.(look)
     },
   })
+  world.machine.shelf.isReliable = true
   for (const model of trace.models) world.declare(model)
   const arrivals = new Arrivals(world, trace.requests, (visitor) => {
     meter.count(visitor)

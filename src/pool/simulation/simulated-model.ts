@@ -37,6 +37,9 @@ export interface SimulatedModel {
   /** Whether they may be. Default true. */
   parking?: boolean
   contextBudget?: number
+  /** Milliseconds a prompt's token takes, and bytes it takes on disk. */
+  prefillPerToken?: number
+  bytesPerToken?: number
 }
 
 const CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['chat'] }

@@ -1,4 +1,5 @@
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
+import { transferTime } from '../policy/context-worth.ts'
 import type { CommandOf, ParkOrder } from '../policy/messages.ts'
 import type { Copy } from './copy.ts'
 import type { MachineSurroundings } from './machine-surroundings.ts'
@@ -13,6 +14,11 @@ interface ShelvedFile {
   /** Plan key of the copy that wrote it. */
   readonly identity: string
   readonly bytes: number
+}
+
+/** Milliseconds that so many tokens of the copy's take to be written; 20 where their size is not known. */
+export function writingTime({ model: { bytesPerToken } }: Copy, tokens: number): number {
+  return bytesPerToken === undefined ? WRITING : transferTime(tokens * bytesPerToken)
 }
 
 /** The simulated disk: files with what the slots really held, some of which spoil. */
@@ -35,11 +41,12 @@ export class SimulatedShelf {
   park(copy: Copy, { context, slot, tokens }: ParkOrder): void {
     const content = copy.slots[slot]?.content
     const fails = content === undefined || this.#spoils()
-    const bytes = tokens * TOKEN_BYTES
+    const bytes = tokens * (copy.model.bytesPerToken ?? TOKEN_BYTES)
+    const took = writingTime(copy, tokens)
     if (!fails) this.files.set(context, { content, identity: copy.plan.key, bytes })
-    this.#around.after(WRITING, () => {
+    this.#around.after(took, () => {
       if (fails) this.#around.report({ type: 'park-failed', context, reason: 'the disk said no' })
-      else this.#around.report({ type: 'park-finished', context, bytes, took: WRITING })
+      else this.#around.report({ type: 'park-finished', context, bytes, took })
     })
   }
 
@@ -88,6 +95,10 @@ export class SimulatedShelf {
 
   #spoils(): boolean {
     return !this.isReliable && this.#around.random() < 0.1
+  }
+
+  bytesOf(context: string): number {
+    return this.files.get(context)?.bytes ?? 0
   }
 
   remove(context: string): void {

@@ -25,6 +25,10 @@ export interface SimulationReport {
   peak: Partial<Record<MemoryDomain, number>>
   /** Part of the blocks of all requests that their slot still held. */
   reuse: number
+  /** Tokens of all prompts that were computed, and those that were not because a slot or the disk had them. */
+  prompts: { computed: number; reused: number }
+  /** Contexts written to disk, and those that were read back and held. */
+  contexts: { parked: number; restored: number }
 }
 
 export interface WaitReport {
@@ -48,6 +52,8 @@ export class Meter {
   #asked = 0
   #reloadTime = 0
   #overBudget = 0
+  readonly #prompts = { computed: 0, reused: 0 }
+  #parked = 0
 
   constructor(limits: PoolLimits) {
     this.#limits = limits
@@ -61,6 +67,7 @@ export class Meter {
       this.#loading.set(command.instance, event.at)
       starts = true
     }
+    if (event.type === 'park-finished') this.#parked++
     if (event.type === 'warm-up-finished' || event.type === 'load-failed')
       this.#noteEnd(event.instance, event.at)
     if (starts || event.type === 'warm-up-finished' || event.type === 'instance-measured')
@@ -81,7 +88,7 @@ export class Meter {
   }
 
   /** To be called with each visitor that has ended. */
-  count({ request, arrivedAt, grantedAt, endedAt, granted, refusedWith }: Visitor): void {
+  count({ request, arrivedAt, grantedAt, endedAt, granted, refusedWith, usage }: Visitor): void {
     this.#duration = Math.max(this.#duration, endedAt ?? 0)
     if (refusedWith !== undefined)
       this.#refused[refusedWith.code] = (this.#refused[refusedWith.code] ?? 0) + 1
@@ -91,6 +98,8 @@ export class Meter {
     else waits.push(grantedAt - arrivedAt)
     this.#kept += granted?.keptPrefix ?? 0
     this.#asked += request.chain?.length ?? 0
+    this.#prompts.reused += usage?.cachedTokens ?? 0
+    this.#prompts.computed += (usage?.promptTokens ?? 0) - (usage?.cachedTokens ?? 0)
   }
 
   report({ events, state }: World): SimulationReport {
@@ -114,9 +123,16 @@ export class Meter {
       models,
       peak: this.#peak,
       reuse: this.#asked === 0 ? 0 : this.#kept / this.#asked,
+      prompts: this.#prompts,
+      contexts: {
+        parked: this.#parked,
+        restored: sumOf([...state.models.values()].map((one) => one.contexts.restored)),
+      },
     }
   }
 }
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
 
 function waitsOf(waits: readonly number[]): WaitReport {
   const sorted = Float64Array.from(waits).sort()

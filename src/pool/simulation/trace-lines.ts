@@ -29,6 +29,8 @@ export interface HeaderLine {
   queuePerModel?: number
   threads?: number
   swapPatience?: number
+  /** Bytes of disk for parked contexts. Default none: nothing is parked. */
+  contexts?: number
 }
 
 /** A model as the simulation needs to know it. */
@@ -47,6 +49,12 @@ export interface ModelLine {
   /** −1: for ever. */
   keepAlive?: number
   pinned?: boolean | 'soft'
+  contextSize?: number
+  /** Its slots can be written to disk. Default false. */
+  parks?: boolean
+  /** What a token of a prompt takes to compute, and on disk; counted for requests that say how many they have. */
+  prefillPerToken?: number
+  bytesPerToken?: number
 }
 
 /** A request; see `TraceRequest`. */
@@ -59,6 +67,9 @@ export interface RequestLine {
   turn?: number
   think?: number
   timeout?: number
+  /** Of its prompt, and how many of them were not computed within `hold`. */
+  tokens?: number
+  cached?: number
 }
 
 const milliseconds = number({ min: 0 })
@@ -82,6 +93,7 @@ export const headerLine: Shape<HeaderLine> = object(
     queuePerModel: count,
     threads: some,
     swapPatience: milliseconds,
+    contexts: size(),
   },
   { required: ['modelyardTrace', 'memory'] },
 )
@@ -99,6 +111,10 @@ const model: Shape<ModelLine> = object(
     maxInstances: some,
     keepAlive: number({ min: -1 }),
     pinned: either(flag(), choice('soft')),
+    contextSize: some,
+    parks: flag(),
+    prefillPerToken: milliseconds,
+    bytesPerToken: size(),
   },
   { required: ['id', 'bytes'] },
 )
@@ -115,6 +131,8 @@ export const requestLine: Shape<RequestLine> = object(
     turn: count,
     think: milliseconds,
     timeout: milliseconds,
+    tokens: count,
+    cached: count,
   },
   { required: ['at', 'model', 'hold'] },
 )

@@ -18,6 +18,10 @@ export interface TraceRequest {
   think?: number
   /** It leaves when it has waited so long. */
   timeout?: number
+  /** Of its prompt; absent = as many as its conversation's turns have by default, which take no time of their own. */
+  tokens?: number
+  /** How many of them were in its slot already when `hold` was measured. Default 0. */
+  cached?: number
 }
 
 /** What the policy is to be tried on. */

@@ -19,6 +19,8 @@ export interface VisitRequest {
   /** Milliseconds it holds its slot. Default 1,000. */
   hold?: number
   manner?: Manner
+  /** Tokens of its prompt, and of those how many were not computed within `hold`. */
+  prompt?: { tokens: number; cached: number }
   /** What the engine confirms of its run, instead of what was to be expected. */
   usage?: ConfirmedUsage
   /** Gives its lease back twice (F9). */
@@ -40,6 +42,8 @@ export interface Visitor {
   readonly arrivedAt: number
   outcome: 'waiting' | 'granted' | 'done' | 'refused' | 'aborted' | 'cut'
   granted: CommandOf<'grant-lease'> | undefined
+  /** What its engine confirmed. */
+  usage: ConfirmedUsage | undefined
   /** What it was promised to find in its slot, where something is read into that before its run. */
   promised: Fingerprint | undefined
   grantedAt: number | undefined
@@ -56,6 +60,7 @@ export function newVisitor(ticket: string, request: VisitRequest, arrivedAt: num
     arrivedAt,
     outcome: 'waiting',
     granted: undefined,
+    usage: undefined,
     promised: undefined,
     grantedAt: undefined,
     endedAt: undefined,
