@@ -118,15 +118,12 @@ async function measuredOf(path, plan) {
 }
 
 async function wholeOf(path, plan) {
-  const { promiseOf } = await load('src/pool/policy/budget.ts')
-  const shared = plan.sharedWeights?.bytes ?? 0
+  const { needsOf } = await load('src/pool/policy/budget.ts')
   const first = await measuredOf(path, plan)
   const second = await measuredOf(path, plan)
+  const needs = (learned) => needsOf({ id: plan.model, plan }, learned).needs.total
   const sum = ({ private: own, shared: mapped }) => own + mapped
-  return [
-    pair(promiseOf(plan, undefined).ram + shared, sum(first)),
-    pair(promiseOf(plan, { ram: first }).ram + shared, sum(second)),
-  ]
+  return [pair(needs(undefined), sum(first)), pair(needs({ ram: first }), sum(second))]
 }
 
 /** What plans promise against what llama.cpp logs, what was touched, and what workers hold (M4). Bytes do not depend on the machine's load. */
