@@ -22,6 +22,7 @@ describe('yardDirectories', () => {
       engines: '/data/modelyard/engines',
       contexts: '/home/me/.local/state/modelyard/contexts',
       logs: '/home/me/.local/state/modelyard/logs',
+      slots: '/home/me/.local/state/modelyard/slots',
       workers: '/home/me/.local/state/modelyard/workers',
       database: '/home/me/.local/state/modelyard/modelyard.db',
     })
