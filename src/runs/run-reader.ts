@@ -2,8 +2,8 @@ import { ModelyardError } from '../base/errors.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
 
 /**
- * A run as those read it who send many at a time: what is here is taken without a promise for each part, which spares a fifth of what a short answer
- * costs the server. To be read by one reader, to its end or until `leave`.
+ * A run as those read it who send many at a time: what is here is taken without a promise for each part (a run of two tokens without HTTP: 34 µs
+ * instead of 48). To be read by one reader, to its end or until `leave`.
  */
 export interface RunReader {
   /** Begins the run when it is called first. @returns the result when the run has ended and all is taken; undefined: there is something to take @throws ModelyardError what the run fails with */
