@@ -18,7 +18,7 @@ const config: UserConfig = defineConfig({
   deps: { neverBundle: ['node-llama-cpp'] },
   // Node takes most of a millisecond for each file that it imports: what all entries share lies in one, not in one for each set of users.
   outputOptions: {
-    codeSplitting: { groups: [{ name: 'common', test: /src\/(base|events|tasks|version)/ }] },
+    codeSplitting: { groups: [{ name: 'common', test: /src\/(base|events|tasks)\// }] },
   },
 })
 export default config
