@@ -1,8 +1,6 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
+import { rendered, startBareEngine } from './bare-process.mjs'
 import { repackedModel } from './repacked-model.mjs'
-import { ENGINES, MODEL, ROOT, startServer, streamChat } from './server.mjs'
+import { MODEL, startServer, streamChat } from './server.mjs'
 import { ratios, row, spread } from './statistics.mjs'
 
 const ROUNDS = 7
@@ -15,27 +13,10 @@ const STORIES = ['a dragon', 'a lighthouse', 'a clockmaker', 'a river'].map(
   (hero) => `Write a long story about ${hero}.`,
 )
 
-function rendered(text) {
-  return `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`
-}
-
 /** About a thousand tokens that no earlier round has seen. */
 function longText(round, words) {
   const list = Array.from({ length: words }, (_, index) => `word${(index * 7919 + round * 104_729) % 9973}`)
   return `Round ${round}. ${list.join(' ')} What was the first word?`
-}
-
-async function startBare(model) {
-  const child = fork(join(ROOT, 'bench/bare-engine.mjs'), [model, ENGINES, THREADS, 4, CONTEXT].map(String))
-  await once(child, 'message')
-  return {
-    async ask(prompts, count, piece) {
-      child.send({ prompts, count, piece })
-      const [answer] = await once(child, 'message')
-      return answer
-    },
-    stop: () => child.disconnect(),
-  }
 }
 
 /** The same model behind the server and alone in a process, warm both. */
@@ -43,7 +24,7 @@ async function startPair(model) {
   const server = await startServer({
     m: { file: model, context: CONTEXT, slots: 4, system: '', device: { threads: THREADS, gpu: false } },
   })
-  const bare = await startBare(model)
+  const bare = await startBareEngine(model, { threads: THREADS, contextSize: CONTEXT })
   const chat = (text, count) =>
     streamChat(server.url, {
       model: 'm',

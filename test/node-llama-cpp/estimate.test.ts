@@ -7,6 +7,7 @@ import {
   reservedBytes,
   type LoadShape,
 } from '../../src/engines/llama-cpp/footprint.ts'
+import type { NodeLlamaCppOptions } from '../../src/engines/node-llama-cpp/node-llama-cpp-options.ts'
 import { shapeOfPlan } from '../../src/engines/node-llama-cpp/node-llama-cpp-plan.ts'
 import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
 import type { GgufFacts } from '../../src/models/model-facts.ts'
@@ -71,17 +72,18 @@ function wholeBatches({ batchSize }: LoadShape): number {
 }
 
 describe('the terms of an estimate against what llama.cpp logs (M4)', () => {
-  it.each<[string, TinyModelOptions, { context: number; slots: number; kvCacheType?: string }]>([
+  it.each<[string, TinyModelOptions, { context: number; slots: number } & NodeLlamaCppOptions]>([
     ['f16, 2048 × 1', HALF, { context: 2048, slots: 1 }],
     ['f16, 32768 × 1', HALF, { context: 32_768, slots: 1 }],
+    ['f16 without flash attention, 8192 × 1', HALF, { context: 8192, slots: 1, flashAttention: false }],
     ['q4_0 and repacked, 2048 × 4', QUARTER, { context: 2048, slots: 4 }],
     ['q8_0 with a large vocabulary, 8192 × 4', WIDE, { context: 8192, slots: 4 }],
     ['q8_0 with a cache in q8_0, 2048 × 4', WIDE, { context: 2048, slots: 4, kvCacheType: 'q8_0' }],
   ])(
     'are within 10 %: %s',
-    async (name, options, { kvCacheType, ...changes }) => {
+    async (name, options, { context, slots, ...engineOptions }) => {
       const path = modelOf(name.replaceAll(/\W/g, ''), options)
-      const plan = await planOf(path, { ...changes, engineOptions: { kvCacheType: kvCacheType ?? 'f16' } })
+      const plan = await planOf(path, { context, slots, engineOptions: { ...engineOptions } })
       const shape = shapeOfPlan(plan)
       const gguf = plan.facts.gguf as GgufFacts
       const report = await reportBuffers(path, shape, FILL)
@@ -146,7 +148,7 @@ describe('workers', () => {
   it(
     'are promised what was measured when the same model is loaded again, nearer than the estimate (M4)',
     async () => {
-      const plan = await planOf(modelOf('again', { ...QUARTER, layers: 24 }), { context: 768, slots: 2 })
+      const plan = await planOf(modelOf('again', { ...QUARTER, layers: 24 }), { context: 8192, slots: 2 })
       const first = await work(plan)
       const measured = await held(first)
       await first.unload()

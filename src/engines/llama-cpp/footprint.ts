@@ -94,7 +94,7 @@ function layerBytes(gguf: GgufFacts, shape: LoadShape): number {
 }
 
 /** Bytes of plain attention's scores: of each token of a batch, in each head, for each token of the context. */
-export function scoreBytes(
+function scoreBytes(
   { heads }: GgufFacts,
   { batchSize, contextSize }: Pick<LoadShape, 'batchSize' | 'contextSize'>,
 ): number {

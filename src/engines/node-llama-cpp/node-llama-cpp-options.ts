@@ -5,9 +5,9 @@ import type { ModelSpec } from '../../models/model-spec.ts'
 
 /** Options of a model that only this engine knows (E8). */
 export interface NodeLlamaCppOptions {
-  /** Tokens evaluated at once. Default 512 on a GPU; on a processor 64 with plain attention, 256 with flash attention. Larger ones cost memory. */
+  /** Tokens evaluated at once. Default 512 on a GPU, 256 on a processor, and 64 there without flash attention. Larger ones cost memory. */
   batchSize?: number
-  /** Default: off on a processor where its scores are small beside the model (`evaluation-shape.ts`), otherwise `auto`. */
+  /** Default `auto`. Off makes long prompts faster on a slow processor, and costs memory for scores; the cache cannot be quantised then. */
   flashAttention?: boolean | 'auto'
   /** Precision of the KV cache. `q8_0` needs half the memory and flash attention. Default `f16`. */
   kvCacheType?: 'f32' | 'f16' | 'q8_0'

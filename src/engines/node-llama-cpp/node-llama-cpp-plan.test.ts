@@ -167,7 +167,7 @@ describe('the footprint', () => {
     expect(ramOf({ context: 256, slots: 1 }, hybrid).context).toBe(256 * 4 * 128 * 2)
   })
 
-  // MiB that a worker process held (private + file pages, those of the program whole), all slots used, flash attention, batches of 256, on Linux.
+  // MiB that a worker process held (private + file pages, those of the program whole), all slots used, on Linux.
   it.each<[string, GgufFacts, Partial<ModelSpec>, number]>([
     ['SmolLM2, 1 × 2048', SMOLLM2, { context: 2048, slots: 1 }, 297],
     ['SmolLM2, 4 × 2048', SMOLLM2, { context: 2048 }, 449],
@@ -183,8 +183,7 @@ describe('the footprint', () => {
     ],
     ['74 MB Q8_0, vocabulary of 128,000, 4 × 4096', WIDE, { context: 4096 }, 280],
   ])('is what was measured, and errs on the careful side: %s', (_, gguf, changes, measured) => {
-    const engineOptions = { flashAttention: 'auto', batchSize: 256 }
-    const planned = footprintTotal(ramOf({ ...changes, engineOptions }, gguf)) / MIB
+    const planned = footprintTotal(ramOf(changes, gguf)) / MIB
     expect(planned / measured).toBeGreaterThan(0.95)
     expect(planned / measured).toBeLessThan(1.2)
   })
@@ -208,18 +207,12 @@ describe('the footprint', () => {
     expect(compute(false) - compute(true)).toBe(difference)
   })
 
-  it('prompts that crawl on a processor: attention takes its plain form there, unless the cache is quantised, its scores are a large part of all, or the prompt is one batch', () => {
-    const shape = (over: Partial<ModelSpec>, host = HOST): LoadShape =>
-      shapeOfPlan(planLoad(spec(over), facts(), host))
-    expect(shape({})).toMatchObject({ flashAttention: false, batchSize: 64 })
-    const quantised = shape({ engineOptions: { kvCacheType: 'q8_0' } })
-    expect(quantised).toMatchObject({ flashAttention: 'auto', batchSize: 256 })
-    const asked = shape({ engineOptions: { flashAttention: true } })
-    expect(asked).toMatchObject({ flashAttention: true, batchSize: 256 })
-    const wide = shape({ context: 65_536, slots: 1 })
-    expect(wide).toMatchObject({ flashAttention: 'auto', batchSize: 256 })
-    const pooled = shapeOfPlan(planLoad(spec(), { ...facts(), purpose: 'embedding' }, HOST))
-    expect(pooled.flashAttention).toBe('auto')
+  it('plain attention on a processor is evaluated in batches of 64, unless another is named; flash attention is the engine’s choice', () => {
+    const shape = (engineOptions: Record<string, unknown>): LoadShape =>
+      shapeOfPlan(planLoad(spec({ engineOptions }), facts(), HOST))
+    expect(shape({})).toMatchObject({ flashAttention: 'auto', batchSize: 256 })
+    expect(shape({ flashAttention: false })).toMatchObject({ flashAttention: false, batchSize: 64 })
+    expect(shape({ flashAttention: false, batchSize: 32 }).batchSize).toBe(32)
   })
 })
 

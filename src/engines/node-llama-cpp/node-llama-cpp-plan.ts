@@ -88,7 +88,7 @@ function shapeOf(
   const { purpose } = facts
   const room = { contextSize, slots: purpose === 'generation' ? spec.slots : 1 }
   const shapeOn = (place: EvaluationPlace): LoadShape => ({
-    ...evaluationShape(gguf, room, { purpose, place }, options),
+    ...evaluationShape(room, { purpose, place }, options),
     gpuShare: 0,
   })
   const onGpu = shapeOn('gpu')
@@ -98,10 +98,7 @@ function shapeOf(
     : { ...onGpu, gpuShare: place.share, device: place.device }
 }
 
-/**
- * What the engine is told of a plan, found again from the plan alone: it may have crossed to another process.
- * @throws ModelyardError `unsupported` for a file that is no GGUF
- */
+/** What the engine is told of a plan, found again from the plan alone: it may have crossed to another process. */
 export function shapeOfPlan({ contextSize, slots, spec, facts, footprint }: LoadPlan): LoadShape {
   const options = nodeLlamaCppOptions(spec)
   const [device] = devicesAmong(footprint)
@@ -109,12 +106,7 @@ export function shapeOfPlan({ contextSize, slots, spec, facts, footprint }: Load
   const weights = (footprint.ram?.weights ?? 0) + (gpu?.weights ?? 0)
   const place = gpu === undefined ? 'processor' : 'gpu'
   return {
-    ...evaluationShape(
-      requireGguf(spec, facts, LIBRARY),
-      { contextSize, slots },
-      { purpose: facts.purpose, place },
-      options,
-    ),
+    ...evaluationShape({ contextSize, slots }, { purpose: facts.purpose, place }, options),
     gpuShare: gpu === undefined ? 0 : gpu.weights / Math.max(1, weights),
     ...(device !== undefined && { device }),
   }
