@@ -3,7 +3,7 @@ import { hostShort } from './refusals.ts'
 import { demandFor, findRoom, type Room } from './room.ts'
 import { startLoad } from './start-load.ts'
 import type { ModelState } from './state.ts'
-import { changeModel, type Step, type Turn } from './step.ts'
+import { changeModel, wake, type Step, type Turn } from './step.ts'
 
 /** R13: the same way for copies that `minInstances` asks for. Nobody waits, so nobody is held up; what does not work is tried again later. */
 export function seekMinimum(step: Step, turn: Turn, model: ModelState): void {
@@ -16,6 +16,7 @@ export function seekMinimum(step: Step, turn: Turn, model: ModelState): void {
     const short =
       room?.kind === 'host-short' ? hostShort(demand.model, room.shortage, 0, restoreAt - step.at) : undefined
     changeModel(step, demand.model, { restoreAt, lastError: never ?? short })
+    wake(step, restoreAt)
     return
   }
   if (room.kind === 'free')

@@ -112,6 +112,17 @@ describe('minInstances (P9)', () => {
     world.run(20_000)
     expect(world.state.instances.map(({ model }) => model)).toEqual(['m'])
   })
+
+  it('that the machine had no room for are loaded when it has, though nothing else happens', () => {
+    const world = newWorld()
+    world.machine.setForeign('ram', world.machine.available('ram'))
+    world.declare(sized('m', 20, { minInstances: 1 }))
+    world.run(1000)
+    expect(world.state.instances).toEqual([])
+    world.machine.setForeign('ram', 0)
+    world.run(60_000)
+    expect(world.state.instances).toMatchObject([{ model: 'm', state: 'ready' }])
+  })
 })
 
 describe('the queue (F4)', () => {
