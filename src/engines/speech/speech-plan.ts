@@ -11,8 +11,8 @@ const MIB = 2 ** 20
 
 export const SPEECH_CAPABILITIES: EngineCapabilities = { ...NO_CAPABILITIES, tasks: ['speech'] }
 
-/** Bytes of a worker that has loaded the package, and of making a long sentence: measured, Linux x64, 1.13.8. */
-const PROCESS_BASE = 90 * MIB
+/** Bytes of a worker that has loaded the package, with all pages of its program, and of making a long sentence: measured, Linux x64, 1.13.8. */
+const PROCESS_BASE = 130 * MIB
 const COMPUTE = 100 * MIB
 
 /** What a load needs and can do; pure. @throws ModelyardError `unsupported`, `config_invalid`, `model_file_invalid` */
