@@ -1,4 +1,5 @@
 import { ModelyardError } from './base/errors.ts'
+import { isMap } from './base/is-map.ts'
 import { kindOf } from './base/shape.ts'
 import type { YardOptions } from './yard-options.ts'
 
@@ -14,10 +15,6 @@ export function checkYardOptions(options: YardOptions): void {
     throw wrong(`createYard: configuration must be one that was loaded, not ${kindOf(configuration)}.`)
   if (slowReader !== undefined && !isMap(slowReader))
     throw wrong(`createYard: slowReader must be a map of options, not ${kindOf(slowReader)}.`)
-}
-
-function isMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function wrong(message: string): ModelyardError {

@@ -1,8 +1,6 @@
+import { isConfigurationMap } from './is-map.ts'
 import { nearestNames } from './nearest.ts'
 import { kindOf, report, type DataPath, type ReadContext, type Shape } from './shape.ts'
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 
 export function list<Value>(of: Shape<Value>, options: { min?: number } = {}): Shape<Value[]> {
   const min = options.min ?? 0
@@ -47,9 +45,9 @@ export function mapOf<Value>(
       propertyNames: { pattern: names.pattern.source },
       additionalProperties: of.schema,
     },
-    accepts: isMap,
+    accepts: isConfigurationMap,
     read(value, path, context) {
-      if (!isMap(value)) return report(context, path, `must be a map, not ${kindOf(value)}`)
+      if (!isConfigurationMap(value)) return report(context, path, `must be a map, not ${kindOf(value)}`)
       const entries: [string, Value][] = []
       for (const [name, item] of Object.entries(value)) {
         const place = [...path, name]
@@ -85,9 +83,10 @@ export function object<Of extends Fields>(
       additionalProperties: false,
       ...(required.length > 0 && { required }),
     },
-    accepts: isMap,
+    accepts: isConfigurationMap,
     read(value, path, context) {
-      if (!isMap(value)) return report(context, path, `must be a map of options, not ${kindOf(value)}`)
+      if (!isConfigurationMap(value))
+        return report(context, path, `must be a map of options, not ${kindOf(value)}`)
       for (const name of required) {
         if (value[name] === undefined || value[name] === null) report(context, path, `needs "${name}"`)
       }

@@ -1,5 +1,6 @@
 import { request, type IncomingMessage } from 'node:http'
 import { ModelyardError, type ErrorCode } from '../base/errors.ts'
+import { isMap } from '../base/is-map.ts'
 import { isErrorCode } from './exit-codes.ts'
 
 export interface LocalRequest {
@@ -102,7 +103,7 @@ export function errorFromBody(status: number, text: string, retryAfter?: number)
   const code = isErrorCode(wire?.code) ? wire.code : (FOREIGN_CODES[String(wire?.code)] ?? 'internal')
   const message = typeof wire?.message === 'string' ? wire.message : `The server answered ${status}.`
   const details = {
-    ...(isRecord(wire?.details) && wire.details),
+    ...(isMap(wire?.details) && wire.details),
     ...(typeof wire?.failure === 'string' && { failure: wire.failure }),
   }
   return new ModelyardError(code, message, { details, ...(retryAfter !== undefined && { retryAfter }) })
@@ -111,13 +112,9 @@ export function errorFromBody(status: number, text: string, retryAfter?: number)
 function wireErrorOf(text: string): WireError | undefined {
   try {
     const body: unknown = JSON.parse(text)
-    const error: unknown = isRecord(body) ? (body.error ?? body) : undefined
-    return isRecord(error) ? error : undefined
+    const error: unknown = isMap(body) ? (body.error ?? body) : undefined
+    return isMap(error) ? error : undefined
   } catch {
     return undefined
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

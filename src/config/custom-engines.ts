@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isMap } from '../base/is-map.ts'
 import { kindOf, shapeError, type Problem } from '../base/shape.ts'
 import type { Engine } from '../engines/engine.ts'
 import { runProgram } from './run-program.ts'
@@ -59,8 +60,4 @@ function isEngine(value: unknown): value is Engine {
     typeof value['name'] === 'string' &&
     ['detect', 'plan', 'load'].every((method) => typeof value[method] === 'function')
   )
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

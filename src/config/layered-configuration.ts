@@ -1,4 +1,5 @@
 import { ModelyardError } from '../base/errors.ts'
+import { isMap } from '../base/is-map.ts'
 import type { ConfigurationLayers } from './configuration-layers.ts'
 import { mergeInputs } from './merge-inputs.ts'
 import { parseConfiguration } from './parse-configuration.ts'
@@ -65,10 +66,6 @@ function withModelMaps(file: unknown): unknown {
     typeof model === 'string' ? { source: model } : model,
   ])
   return { ...file, models: Object.fromEntries(models) as unknown }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A configuration without layers was made by hand; nothing can be laid over it. @throws ModelyardError `unsupported` */

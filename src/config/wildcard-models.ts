@@ -1,3 +1,4 @@
+import { isMap } from '../base/is-map.ts'
 import { report, type ReadContext } from '../base/shape.ts'
 import { CATALOG } from '../models/catalog.ts'
 import type { ModelValues } from './model-shape.ts'
@@ -54,8 +55,4 @@ function inherited(
   const common = above === undefined ? undefined : models[above]
   if (above === undefined || !isMap(common)) return entry
   return { ...common, remoteModel: id.slice(above.length - 1), ...own }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

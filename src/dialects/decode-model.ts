@@ -1,10 +1,11 @@
-import { asString, invalidField, isFields, wrongType, type Fields } from './fields.ts'
+import { isMap } from '../base/is-map.ts'
+import { asString, invalidField, wrongType, type Fields } from './fields.ts'
 
 const LONGEST_NAME = 512
 
 /** The body as an object. @throws invalid_request */
 export function decodeBody(body: unknown): Fields {
-  if (isFields(body)) return body
+  if (isMap(body)) return body
   throw wrongType('body', 'a JSON object', body)
 }
 

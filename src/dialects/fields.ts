@@ -1,4 +1,5 @@
 import { ModelyardError } from '../base/errors.ts'
+import { isMap } from '../base/is-map.ts'
 
 /** A JSON object from outside: nothing about it is known yet. */
 export type Fields = Record<string, unknown>
@@ -24,13 +25,9 @@ export function wrongType(param: string, expected: string, value: unknown): Mode
   return invalidField(param, `'${param}' must be ${expected}, but it is ${kindOf(value)}.`)
 }
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** The value as an object. @throws invalid_request */
 export function asFields(value: unknown, param: string): Fields {
-  if (!isFields(value)) throw wrongType(param, 'an object', value)
+  if (!isMap(value)) throw wrongType(param, 'an object', value)
   return value
 }
 

@@ -1,4 +1,5 @@
-import { asNumber, isFields, notImplemented, wrongType, type Fields, type NumberRange } from './fields.ts'
+import { isMap } from '../base/is-map.ts'
+import { asNumber, notImplemented, wrongType, type Fields, type NumberRange } from './fields.ts'
 
 type JsonType = 'string' | 'boolean' | 'number' | 'object' | 'array' | 'any'
 
@@ -50,7 +51,7 @@ const TYPE_NAMES: Record<JsonType, string> = {
 function hasType(value: unknown, type: JsonType): boolean {
   if (type === 'any') return true
   if (type === 'array') return Array.isArray(value)
-  return type === 'object' ? isFields(value) : typeof value === type
+  return type === 'object' ? isMap(value) : typeof value === type
 }
 
 function checkParameter(param: string, value: unknown, handling: ParameterHandling): void {

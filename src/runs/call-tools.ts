@@ -1,4 +1,5 @@
 import { abortable } from '../base/abort.ts'
+import { parseMap } from '../base/is-map.ts'
 import type { Message, ToolCall } from '../tasks/message.ts'
 import type { HandledTool } from './tool-handler.ts'
 
@@ -33,22 +34,12 @@ async function contentOf(
     const names = tools.map(({ name }) => name).join(', ')
     return `Error: there is no tool "${call.name}"; the tools are: ${names}.`
   }
-  const given = parsedObject(call.arguments)
+  const given = parseMap(call.arguments)
   if (given === undefined) return 'Error: the arguments are not a JSON object.'
   try {
     return textOf(await handler(given, { signal, call }))
   } catch (error) {
     return `Error: ${error instanceof Error ? error.message : String(error)}`
-  }
-}
-
-function parsedObject(json: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
   }
 }
 

@@ -1,10 +1,10 @@
+import { isMap } from '../../base/is-map.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { Tool } from '../../tasks/message.ts'
 import {
   asFields,
   asString,
   invalidField,
-  isFields,
   notImplemented,
   optionalArray,
   optionalChoice,
@@ -42,7 +42,7 @@ function requireFunction(fields: Fields, param: string): void {
 }
 
 function decodeChoice(value: unknown): DecodedChoice | undefined {
-  if (!isFields(value)) return decodeMode(value)
+  if (!isMap(value)) return decodeMode(value)
   return value['type'] === 'allowed_tools' ? decodeAllowed(value) : decodeNamed(value)
 }
 

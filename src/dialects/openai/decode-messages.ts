@@ -1,3 +1,4 @@
+import { isMap } from '../../base/is-map.ts'
 import type { ContentPart, Message, ToolCall } from '../../tasks/message.ts'
 import { decodeImageUri } from '../data-uri.ts'
 import {
@@ -5,7 +6,6 @@ import {
   asFields,
   asString,
   invalidField,
-  isFields,
   notImplemented,
   optionalArray,
   optionalChoice,
@@ -165,9 +165,9 @@ function decodePart(value: unknown, param: string): ContentPart {
 /** `{image_url: {url, detail}}`, or the bare string that several clients send (BR-10). */
 function decodeImage(fields: Fields, param: string): ContentPart {
   const image = fields['image_url']
-  const path = isFields(image) ? `${param}.image_url.url` : `${param}.image_url`
-  if (isFields(image)) {
+  const path = isMap(image) ? `${param}.image_url.url` : `${param}.image_url`
+  if (isMap(image)) {
     optionalChoice(image, 'detail', ['auto', 'low', 'high', 'original'], `${param}.image_url.`)
   }
-  return decodeImageUri(asString(isFields(image) ? image['url'] : image, path), path)
+  return decodeImageUri(asString(isMap(image) ? image['url'] : image, path), path)
 }

@@ -1,3 +1,4 @@
+import { isMap } from '../../base/is-map.ts'
 import type { RerankTask } from '../../tasks/rerank-task.ts'
 import { decodeBody, decodeModel } from '../decode-model.ts'
 import type { DialectRequest, RunAction } from '../dialect.ts'
@@ -6,7 +7,6 @@ import {
   asArray,
   asString,
   invalidField,
-  isFields,
   optionalBoolean,
   optionalNumber,
   wrongType,
@@ -60,6 +60,6 @@ export function decodeRerankTask(body: Fields): RerankTask {
 function decodeDocument(value: unknown, index: number): string {
   const param = `documents[${index}]`
   if (typeof value === 'string') return value
-  if (!isFields(value)) throw wrongType(param, "a string or an object with 'text'", value)
+  if (!isMap(value)) throw wrongType(param, "a string or an object with 'text'", value)
   return asString(value['text'], `${param}.text`)
 }

@@ -1,3 +1,4 @@
+import { isMap, parseMap } from '../../base/is-map.ts'
 import type { EndpointAbility, EndpointFacts } from '../../models/model-facts.ts'
 
 /** What a server says of itself beside its models. */
@@ -15,7 +16,7 @@ const ROUTES = { chat: '/chat/completions', completion: '/completions', embeddin
  * this model. @param base path of the API's beginning, `/v1`
  */
 export function readDocumentedRoutes(text: string, base: string): ServerFacts | undefined {
-  const paths = fieldsOf(parsed(text)?.['paths'])
+  const paths = fieldsOf(parseMap(text)?.['paths'])
   if (paths === undefined) return undefined
   const has = (path: string): boolean => Object.hasOwn(paths, path)
   const tasks = Object.entries(ROUTES).map(([name, path]) => ({
@@ -30,7 +31,7 @@ export function readDocumentedRoutes(text: string, base: string): ServerFacts | 
 
 /** What `GET /props` of llama.cpp's server shows: its template, what it reads beside text, and how long a conversation may be. */
 export function readServerProperties(text: string): ServerFacts | undefined {
-  const properties = parsed(text)
+  const properties = parseMap(text)
   if (properties === undefined) return undefined
   const source = 'its /props'
   const template = fieldsOf(properties['chat_template_caps'])
@@ -48,16 +49,6 @@ export function readServerProperties(text: string): ServerFacts | undefined {
   }
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    return fieldsOf(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
-
 function fieldsOf(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
+  return isMap(value) ? value : undefined
 }

@@ -1,3 +1,4 @@
+import { isMap } from '../../base/is-map.ts'
 import type { EndpointAbility } from '../../models/model-facts.ts'
 import { UPSTREAM_SWITCHES, UPSTREAM_TASKS } from './upstream-options.ts'
 
@@ -97,8 +98,4 @@ function parameterAbilities({ supported_parameters: parameters, architecture }: 
 
 function ability(name: string, has: boolean): EndpointAbility {
   return { name, has, source: SOURCE }
-}
-
-function isMap(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

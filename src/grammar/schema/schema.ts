@@ -1,3 +1,5 @@
+import { isMap } from '../../base/is-map.ts'
+
 /** A JSON Schema as it came: `true` and `false` are schemas, too. */
 export type Schema = boolean | SchemaObject
 export type SchemaObject = Readonly<Record<string, unknown>>
@@ -6,7 +8,7 @@ export const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean
 export type JsonType = (typeof TYPES)[number]
 
 export function isObject(value: unknown): value is SchemaObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isMap(value)
 }
 
 /** Says nothing about which values are right. */

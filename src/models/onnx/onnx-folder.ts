@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
+import { isMap } from '../../base/is-map.ts'
 import { invalidFile } from '../gguf/invalid-file.ts'
 import type { ModelPurpose, OnnxFacts } from '../model-facts.ts'
 import { missingFiles } from './needed-files.ts'
@@ -79,7 +80,7 @@ async function readConfiguration(folder: string): Promise<OnnxConfiguration | un
   if (found.size > MOST_CONFIGURATION) throw invalidFile(path, 'is larger than a configuration can be.')
   try {
     const value: unknown = JSON.parse(await readFile(path, 'utf8'))
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+    if (isMap(value)) return value
   } catch {
     throw invalidFile(path, 'is not valid JSON.')
   }

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isMap } from '../../base/is-map.ts'
 import { invalidFile } from '../gguf/invalid-file.ts'
 import type { SafetensorsFacts } from '../model-facts.ts'
 
@@ -100,8 +101,4 @@ function isWeights(name: string): boolean {
 
 function wholeOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
-}
-
-function isMap(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
