@@ -3,6 +3,7 @@ import { ManualClock } from './base/clock.ts'
 import { NO_CAPABILITIES, type Engine, type ModelList } from './engines/engine.ts'
 import { EventBus } from './events/event-bus.ts'
 import type { YardEvent } from './events/event-map.ts'
+import { specOf } from './models/__fixtures__/model-spec.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import { ServedModels } from './models/served-models.ts'
 import { ModelLists } from './yard-model-lists.ts'
@@ -10,21 +11,7 @@ import { ModelLists } from './yard-model-lists.ts'
 const MINUTE = 60_000
 
 function template(slots = 4): ModelSpec {
-  return {
-    id: 'lab/*',
-    engine: 'listing',
-    slots,
-    minInstances: 0,
-    maxInstances: 1,
-    keepAlive: 0,
-    pinned: false,
-    prepare: 'on-demand',
-    isolation: 'none',
-    device: { gpu: 'auto', memoryLock: false },
-    aliases: [],
-    defaults: {},
-    engineOptions: {},
-  }
+  return specOf('lab/*', { engine: 'listing', slots })
 }
 
 function setUp(listModels: (spec: ModelSpec) => Promise<ModelList>): {

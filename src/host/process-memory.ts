@@ -30,7 +30,7 @@ async function readRollups(pid: number): Promise<string[]> {
   return texts.filter((text) => text !== undefined)
 }
 
-function add(a: MeasuredMemory, b: MeasuredMemory): MeasuredMemory {
+export function addMemory(a: MeasuredMemory, b: MeasuredMemory): MeasuredMemory {
   return { private: a.private + b.private, shared: a.shared + b.shared }
 }
 
@@ -52,7 +52,7 @@ export async function measureProcessTree(pid: number): Promise<MeasuredMemory | 
   if (process.platform === 'darwin') return residentSize(pid)
   if (process.platform !== 'linux') return undefined
   const rollups = await readRollups(pid)
-  return rollups.length === 0 ? undefined : rollups.map(parseSmapsRollup).reduce(add)
+  return rollups.length === 0 ? undefined : rollups.map(parseSmapsRollup).reduce(addMemory)
 }
 
 /** Bytes of a process tree with what is shared divided among those who share it: sums of these count nothing twice. Undefined as above. */

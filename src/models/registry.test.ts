@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SystemClock } from '../base/clock.ts'
+import { specOf } from './__fixtures__/model-spec.ts'
 import { ArtifactStore } from './artifact-store.ts'
 import { CATALOG } from './catalog.ts'
 import { writeRecord } from './downloads/artifact-record.ts'
@@ -19,26 +20,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-function spec(id: string, values: Partial<ModelSpec> = {}): ModelSpec {
-  return {
-    id,
-    slots: 4,
-    minInstances: 0,
-    maxInstances: 1,
-    keepAlive: 300_000,
-    pinned: false,
-    prepare: 'on-demand',
-    isolation: 'worker',
-    device: { gpu: 'auto', memoryLock: false },
-    aliases: [],
-    defaults: {},
-    engineOptions: {},
-    ...values,
-  }
-}
-
 function registry(specs: ModelSpec[] = []): ModelRegistry {
-  return new ModelRegistry({ specs, artifacts: store, defaultSpec: (id, source) => spec(id, { source }) })
+  return new ModelRegistry({ specs, artifacts: store, defaultSpec: (id, source) => specOf(id, { source }) })
 }
 
 /** A file in the models folder; with sources as if it had been fetched. */
@@ -55,7 +38,7 @@ const ids = (of: ModelRegistry): string[] => of.list().map(({ id }) => id)
 
 describe('ModelRegistry', () => {
   it('resolves ids and aliases of the configuration', () => {
-    const models = registry([spec('a', { aliases: ['b'] }), spec('c')])
+    const models = registry([specOf('a', { aliases: ['b'] }), specOf('c')])
     expect(models.resolve('a').id).toBe('a')
     expect(models.resolve('b').id).toBe('a')
     expect(ids(models)).toEqual(['a', 'c'])
@@ -72,14 +55,14 @@ describe('ModelRegistry', () => {
     ['huggingface.co/org/d:latest', 'org/d'],
     ['also-a:latest', 'a'],
   ])('BR-37: %s is %s', (name, id) => {
-    const specs = [spec('a', { aliases: ['also-a'] }), spec('b:latest'), spec('c:7b'), spec('org/d')]
+    const specs = [specOf('a', { aliases: ['also-a'] }), specOf('b:latest'), specOf('c:7b'), specOf('org/d')]
     expect(registry(specs).resolve(name).id).toBe(id)
   })
 
   it.each(['c', 'c:latest', 'A', ' a', 'a:', '', ':latest', 'hf.co/a/b'])(
     'BR-37: "%s" is nobody: case, spaces and tags count',
     (name) => {
-      const models = registry([spec('a'), spec('c:7b')])
+      const models = registry([specOf('a'), specOf('c:7b')])
       expect(models.has(name)).toBe(false)
       expect(() => models.resolve(name)).toThrow('There is no model')
     },
@@ -88,9 +71,9 @@ describe('ModelRegistry', () => {
   it('a name that stands for another model is found, and is not its own', () => {
     const otherNames = (name: string): string | undefined => (name === 'mario' ? 'a' : undefined)
     const models = new ModelRegistry({
-      specs: [spec('a')],
+      specs: [specOf('a')],
       artifacts: store,
-      defaultSpec: (id) => spec(id),
+      defaultSpec: (id) => specOf(id),
       otherNames,
     })
     expect(models.resolve('mario').id).toBe('a')
@@ -98,16 +81,16 @@ describe('ModelRegistry', () => {
   })
 
   it('names what is near to a mistyped name, and how to fetch what the catalog knows', () => {
-    const models = registry([spec('llama-3')])
+    const models = registry([specOf('llama-3')])
     expect(() => models.resolve('lama-3')).toThrow('Did you mean "llama-3"?')
     expect(() => models.resolve('smollm2')).toThrow('modelyard pull smollm2')
     expect(() => models.resolve('zzzzzzzzzzzz')).toThrow('modelyard list')
   })
 
   it('tells which models another configuration adds, removes and changes; the others keep their identity', () => {
-    const models = registry([spec('same'), spec('gone'), spec('other')])
+    const models = registry([specOf('same'), specOf('gone'), specOf('other')])
     const same = models.resolve('same')
-    expect(models.replace([spec('same'), spec('other', { slots: 8 }), spec('new')])).toEqual({
+    expect(models.replace([specOf('same'), specOf('other', { slots: 8 }), specOf('new')])).toEqual({
       added: ['new'],
       removed: ['gone'],
       changed: ['other'],
@@ -118,8 +101,8 @@ describe('ModelRegistry', () => {
 
   it('lets the configuration win over the catalog, and the catalog fill in what it does not say', () => {
     const models = registry([
-      spec('small', { source: 'smollm2' }),
-      spec('own', { source: 'smollm2', system: 'Hi', context: 99, defaults: { temperature: 0 } }),
+      specOf('small', { source: 'smollm2' }),
+      specOf('own', { source: 'smollm2', system: 'Hi', context: 99, defaults: { temperature: 0 } }),
     ])
     const { context, defaults } = CATALOG['smollm2']?.spec ?? {}
     expect(models.resolve('small')).toMatchObject({ system: '', context, defaults })
@@ -150,8 +133,8 @@ describe('ModelRegistry', () => {
     await put('hf/org/repo/main/m.gguf', ['hf:org/repo'])
     await put('own.gguf')
     const models = registry([
-      spec('chat', { source: 'hf:org/repo' }),
-      spec('mine', { source: join(folder, 'models/own.gguf') }),
+      specOf('chat', { source: 'hf:org/repo' }),
+      specOf('mine', { source: join(folder, 'models/own.gguf') }),
     ])
     await models.refresh()
     expect(ids(models)).toEqual(['chat', 'mine', 'minilm'])
@@ -180,11 +163,11 @@ describe('ModelRegistry', () => {
     await symlink(path, join(folder, 'link.gguf'))
     const gone = join(folder, 'gone.gguf')
     const models = registry([
-      spec('mine', { source: path }),
-      spec('again', { source: join(folder, 'link.gguf') }),
-      spec('lost', { source: gone }),
-      spec('later', { source: 'hf:org/repo' }),
-      spec('scripted'),
+      specOf('mine', { source: path }),
+      specOf('again', { source: join(folder, 'link.gguf') }),
+      specOf('lost', { source: gone }),
+      specOf('later', { source: 'hf:org/repo' }),
+      specOf('scripted'),
     ])
     await models.refresh()
     expect(['mine', 'again', 'lost', 'later', 'scripted'].map((id) => models.placeOf(id))).toEqual([
@@ -207,9 +190,9 @@ describe('ModelRegistry', () => {
   it('gives the path of local files and none for engines without weights', async () => {
     const path = await put('m.gguf')
     const models = registry()
-    expect(await models.ensureArtifacts(spec('a', { source: path }))).toBe(path)
-    expect(await models.ensureArtifacts(spec('b'))).toBeUndefined()
-    await expect(models.ensureArtifacts(spec('c', { source: join(folder, 'gone.gguf') }))).rejects.toThrow(
+    expect(await models.ensureArtifacts(specOf('a', { source: path }))).toBe(path)
+    expect(await models.ensureArtifacts(specOf('b'))).toBeUndefined()
+    await expect(models.ensureArtifacts(specOf('c', { source: join(folder, 'gone.gguf') }))).rejects.toThrow(
       'There is no file',
     )
   })
@@ -218,7 +201,7 @@ describe('ModelRegistry', () => {
 describe('removing (S6)', () => {
   it('tells what comes free before anything is deleted', async () => {
     const path = await put('hf/org/repo/main/m.gguf', ['hf:org/repo'])
-    const models = registry([spec('a', { source: 'hf:org/repo' })])
+    const models = registry([specOf('a', { source: 'hf:org/repo' })])
     expect(await models.planRemoval('a')).toEqual({ path, bytes: 7, keptFor: [] })
     expect(await readdir(dirname(path))).toHaveLength(2)
     expect(await models.remove('a')).toEqual({ path, bytes: 7, keptFor: [] })
@@ -229,8 +212,8 @@ describe('removing (S6)', () => {
   it('keeps files that another model has as well (S4)', async () => {
     const path = await put('hf/org/repo/main/m.gguf', ['hf:org/repo', 'hf:org/repo/m.gguf'])
     const models = registry([
-      spec('a', { source: 'hf:org/repo' }),
-      spec('b', { source: 'hf:org/repo/m.gguf' }),
+      specOf('a', { source: 'hf:org/repo' }),
+      specOf('b', { source: 'hf:org/repo/m.gguf' }),
     ])
     expect(await models.remove('a')).toEqual({ path, bytes: 0, keptFor: ['b'] })
     expect(await readdir(dirname(path))).toHaveLength(2)
@@ -241,7 +224,7 @@ describe('removing (S6)', () => {
     const models = registry()
     await models.refresh()
     await expect(models.remove('mine')).rejects.toMatchObject({ code: 'invalid_request', details: { path } })
-    await expect(registry([spec('a', { source: 'hf:org/none' })]).remove('a')).rejects.toMatchObject({
+    await expect(registry([specOf('a', { source: 'hf:org/none' })]).remove('a')).rejects.toMatchObject({
       code: 'model_not_found',
     })
   })

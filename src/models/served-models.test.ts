@@ -1,23 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { specOf } from './__fixtures__/model-spec.ts'
 import type { ModelSpec } from './model-spec.ts'
 import { ServedModels, type ServedModel } from './served-models.ts'
 
 function template(id: string, slots = 4): ModelSpec {
-  return {
-    id,
-    engine: 'upstream',
-    slots,
-    minInstances: 0,
-    maxInstances: 1,
-    keepAlive: 0,
-    pinned: false,
-    prepare: 'on-demand',
-    isolation: 'none',
-    device: { gpu: 'auto', memoryLock: false },
-    aliases: [],
-    defaults: {},
-    engineOptions: { url: ['http://x/v1'], key: 'secret' },
-  }
+  return specOf(id, { engine: 'upstream', slots, engineOptions: { url: ['http://x/v1'], key: 'secret' } })
 }
 
 function models(...names: string[]): ServedModel[] {

@@ -28,14 +28,15 @@ export interface PlanSource {
   spec: ModelSpec
   facts: ModelFacts
   host: HostFacts
+  /** As the configuration has it. */
+  usual: LoadPlan
 }
 
 /**
  * The model's usual plan, if that is enough for the wish, else one that is. @throws ModelyardError `invalid_request` with both numbers
  * where the engine has no such plan
  */
-export function planFor({ engine, spec, facts, host }: PlanSource, wish: LoadWish): LoadPlan {
-  const usual = engine.plan(spec, facts, host)
+export function planFor({ engine, spec, facts, host, usual }: PlanSource, wish: LoadWish): LoadPlan {
   const wanted = { ...wish, context: Math.min(wish.context ?? 0, trainedFor(facts)) }
   if (covers(offerOf(usual), wanted)) return usual
   const context = Math.max(usual.contextSize, wanted.context)

@@ -125,10 +125,11 @@ export class ModelPreparer {
     const path = await this.#surroundings.artifact(spec, signal)
     const facts =
       path === undefined ? await this.#factsElsewhere(spec, signal) : await this.#surroundings.inspect(path)
-    const source = { engine: this.#engineFor(spec, facts), spec, facts, host: this.#surroundings.host() }
-    const usual = source.engine.plan(spec, facts, source.host)
+    const engine = this.#engineFor(spec, facts)
+    const host = this.#surroundings.host()
+    const usual = engine.plan(spec, facts, host)
     const uses = await this.#prepareParts(usual, signal, [...above, spec.id])
-    const { model, wish } = this.#describe(source, uses, options)
+    const { model, wish } = this.#describe({ engine, spec, facts, host, usual }, uses, options)
     this.#surroundings.declare(model)
     if (wish !== NO_WISH) this.wishes.keep(spec.id, wish)
     const prepared = { id: spec.id, capabilities: model.plan.capabilities, spec, plan: model.plan, wish }

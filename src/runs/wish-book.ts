@@ -1,4 +1,4 @@
-import { togetherOf, type LoadWish } from './load-wish.ts'
+import { covers, type LoadWish } from './load-wish.ts'
 
 interface KeptWish {
   wish: LoadWish
@@ -16,7 +16,7 @@ export class WishBook {
 
   keep(model: string, wish: LoadWish): void {
     const known = this.#kept.get(model)
-    const isSame = known !== undefined && isEqual(known.wish, wish)
+    const isSame = known !== undefined && covers(known.wish, wish) && covers(wish, known.wish)
     if (!isSame) this.#kept.set(model, { wish, isServed: false })
   }
 
@@ -34,9 +34,4 @@ export class WishBook {
   forget(model: string): void {
     this.#kept.delete(model)
   }
-}
-
-function isEqual(a: LoadWish, b: LoadWish): boolean {
-  const [one, other] = [togetherOf(a, {}), togetherOf(b, {})]
-  return one.context === other.context && one.slots === other.slots
 }

@@ -183,16 +183,21 @@ const MODEL_RECORD: JsonSchema = {
   type: ['object', 'null'],
 }
 
+/** What is said of a model wherever it is told of. */
+const IDENTITY = {
+  id: TEXT,
+  aliases: list(TEXT),
+  name: TEXT,
+  favourite: FLAG,
+  created: NUMBER,
+  state: TEXT,
+  contextLength: NUMBER_OR_NULL,
+  purpose: TEXT,
+}
+
 const MODEL: JsonSchema = record(
   {
-    id: TEXT,
-    aliases: list(TEXT),
-    name: TEXT,
-    favourite: FLAG,
-    created: NUMBER,
-    state: TEXT,
-    contextLength: NUMBER_OR_NULL,
-    purpose: TEXT,
+    ...IDENTITY,
     record: MODEL_RECORD,
   },
   {
@@ -222,15 +227,8 @@ const ENDPOINT: JsonSchema = record(
 
 export const DESCRIPTION: JsonSchema = record(
   {
-    id: TEXT,
-    aliases: list(TEXT),
-    name: TEXT,
-    favourite: FLAG,
-    created: NUMBER,
-    state: TEXT,
-    contextLength: NUMBER_OR_NULL,
+    ...IDENTITY,
     capabilities: { type: ['object', 'null'] },
-    purpose: TEXT,
     modifiedAt: NUMBER,
     bytes: NUMBER,
     digest: TEXT,

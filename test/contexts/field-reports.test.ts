@@ -4,37 +4,11 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Engine, LoadedModel } from '../../src/engines/engine.ts'
 import { ScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts'
 import type { YardEvent, YardEvents } from '../../src/events/event-map.ts'
-import type { Message } from '../../src/tasks/message.ts'
 import type { Yard } from '../../src/yard.ts'
 import type { YardOptions } from '../../src/yard-options.ts'
 import { makeTinyModel } from '../models/make-tiny-gguf.ts'
 import { HAS_LLAMA, ownYards, sleep, until, user } from '../yard/harness.ts'
-
-interface Turn {
-  text: string
-  cached: number
-  prompt: number
-}
-
-async function ask(yard: Yard, model: string, messages: Message[], cache?: 'none'): Promise<Turn> {
-  const request = {
-    model,
-    messages,
-    temperature: 0,
-    maxTokens: 12,
-    ...(cache === undefined ? {} : { cache }),
-  }
-  const { text, result } = await yard.chat(request).answer()
-  return { text, cached: result.usage.cachedTokens, prompt: result.usage.promptTokens }
-}
-
-const words = (name: string, times = 8): string => `${name} ${'the model and the server '.repeat(times)}`
-const begin = (name: string, times?: number): Message[] => [user(words(name, times))]
-const goOn = (messages: Message[], answer: string): Message[] => [
-  ...messages,
-  { role: 'assistant', content: answer },
-  user('and the user'),
-]
+import { ask, begin, goOn } from './turns.ts'
 
 /** Bytes that a folder and all in it take, as `du` counts. */
 async function diskUsage(folder: string): Promise<number> {

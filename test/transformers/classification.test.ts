@@ -1,43 +1,33 @@
 import { truncateSync } from 'node:fs'
-import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createYard, type Yard } from '../../src/yard.ts'
-import { ENGINES_DIRECTORY, removeFolder, temporaryFolder } from '../models/paths.ts'
+import type { Yard } from '../../src/yard.ts'
 import { BLUE, dataUri, GREEN, png, RED } from '../models/tiny-image.ts'
 import { writeColourModel, writeEntailmentModel, writeMoodModel } from '../models/tiny-onnx.ts'
-import { HAS_TRANSFORMERS } from './fixtures.ts'
+import { HAS_TRANSFORMERS, listeningYard } from './fixtures.ts'
 
 /** A logit of `difference` more than the other. */
 const share = (difference: number): number => 1 / (1 + Math.exp(-difference))
 
 describe.runIf(HAS_TRANSFORMERS)('E1: classification on the engine transformers', () => {
-  let folder = ''
   let url = ''
   let yard: Yard
+  let close: () => Promise<void>
   beforeAll(async () => {
-    folder = await temporaryFolder()
-    await mkdir(folder, { recursive: true })
-    await symlink(ENGINES_DIRECTORY, join(folder, 'engines'))
-    const several = { problem_type: 'multi_label_classification' }
-    const damaged = writeMoodModel(join(folder, 'damaged'))
-    truncateSync(join(damaged, 'onnx/model.onnx'), 100)
-    yard = await createYard({
-      home: folder,
-      models: {
+    ;({ yard, url, close } = await listeningYard((folder) => {
+      const several = { problem_type: 'multi_label_classification' }
+      const damaged = writeMoodModel(join(folder, 'damaged'))
+      truncateSync(join(damaged, 'onnx/model.onnx'), 100)
+      return {
         mood: { source: writeMoodModel(join(folder, 'mood')) },
         moods: { source: writeMoodModel(join(folder, 'moods'), several) },
         judge: { source: writeEntailmentModel(join(folder, 'judge')) },
         colours: { source: writeColourModel(join(folder, 'colours')) },
         damaged: { source: damaged },
-      },
-    })
-    url = (await yard.listen({ host: '127.0.0.1', port: 0 })).url
+      }
+    }))
   })
-  afterAll(async () => {
-    await yard.stop({ deadline: 0 })
-    await removeFolder(folder)
-  })
+  afterAll(async () => close())
 
   async function post(body: object): Promise<{ status: number; instance: string | null; body: unknown }> {
     const answer = await fetch(`${url}/api/yard/classify`, {

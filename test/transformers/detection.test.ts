@@ -1,32 +1,21 @@
-import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createYard, type Yard } from '../../src/yard.ts'
-import { ENGINES_DIRECTORY, removeFolder, temporaryFolder } from '../models/paths.ts'
+import type { Yard } from '../../src/yard.ts'
 import { BLUE, dataUri, png, RED, type Colour } from '../models/tiny-image.ts'
 import { writeDetector } from '../models/tiny-onnx.ts'
-import { HAS_TRANSFORMERS } from './fixtures.ts'
+import { HAS_TRANSFORMERS, listeningYard } from './fixtures.ts'
 
 const BLACK: Colour = [0, 0, 0]
 
 describe.runIf(HAS_TRANSFORMERS)('E1: detection on the engine transformers', () => {
-  let folder = ''
   let url = ''
   let yard: Yard
+  let close: () => Promise<void>
   beforeAll(async () => {
-    folder = await temporaryFolder()
-    await mkdir(folder, { recursive: true })
-    await symlink(ENGINES_DIRECTORY, join(folder, 'engines'))
-    yard = await createYard({
-      home: folder,
-      models: { finder: { source: writeDetector(join(folder, 'finder')) } },
-    })
-    url = (await yard.listen({ host: '127.0.0.1', port: 0 })).url
+    const models = (folder: string) => ({ finder: { source: writeDetector(join(folder, 'finder')) } })
+    ;({ yard, url, close } = await listeningYard(models))
   })
-  afterAll(async () => {
-    await yard.stop({ deadline: 0 })
-    await removeFolder(folder)
-  })
+  afterAll(async () => close())
 
   async function post(body: object): Promise<{ status: number; body: unknown }> {
     const answer = await fetch(`${url}/api/yard/detect`, {

@@ -6,7 +6,7 @@ import type { LoadPlan } from '../engine.ts'
 import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
 import { requireTask } from '../task-checks.ts'
 import { ImageInputs } from './image-inputs.ts'
-import type { LabelScore } from './label-scores.ts'
+import { labelOf, likeliestFirst, type LabelScore } from './label-scores.ts'
 import { loadOptions } from './load-options.ts'
 import type { DecodedImage, Encoder } from './transformers-module.ts'
 import type { ImportedTransformers } from './transformers-package.ts'
@@ -82,11 +82,11 @@ export class DetectionWork implements WholeInputWork {
     const labels = this.#plan.facts.onnx?.labels ?? []
     return found.scores
       .map((score, index) => ({
-        label: labels[found.classes[index] ?? -1] ?? `LABEL_${found.classes[index]}`,
+        label: labelOf(labels, found.classes[index] ?? -1),
         score,
         box: boxWithin(found.boxes[index] ?? [], image),
       }))
-      .sort((one, other) => other.score - one.score)
+      .sort(likeliestFirst)
   }
 }
 

@@ -19,9 +19,16 @@ export function likelihood(logit: number): number {
 
 /** The likeliest first; equal ones stay in the order given. */
 export function ranked(labels: readonly string[], scores: readonly number[]): LabelScore[] {
-  return scores
-    .map((score, index) => ({ label: labels[index] ?? `LABEL_${index}`, score }))
-    .sort((one, other) => other.score - one.score)
+  return scores.map((score, index) => ({ label: labelOf(labels, index), score })).sort(likeliestFirst)
+}
+
+/** A class by its label, or by its number where it has none. */
+export function labelOf(labels: readonly string[], index: number): string {
+  return labels[index] ?? `LABEL_${index}`
+}
+
+export function likeliestFirst(one: LabelScore, other: LabelScore): number {
+  return other.score - one.score
 }
 
 /** Numbers of the two answers of a model that judges whether a sentence follows from a text. */

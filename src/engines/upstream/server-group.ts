@@ -3,7 +3,7 @@ import { abortError, onAbort } from '../../base/abort.ts'
 import { sleep, type Clock } from '../../base/clock.ts'
 import { createId } from '../../base/ids.ts'
 import type { MeasuredMemory } from '../../host/memory.ts'
-import { measureProcessTree } from '../../host/process-memory.ts'
+import { addMemory, measureProcessTree } from '../../host/process-memory.ts'
 import type { ExitReport } from '../engine.ts'
 import { WorkerChild } from '../supervision/worker-child.ts'
 import { WORKER_DEADLINES } from '../supervision/worker-deadlines.ts'
@@ -104,11 +104,7 @@ export class ServerGroup {
     const pids = this.#children.flatMap(({ pid }) => pid ?? [])
     const parts = await Promise.all(pids.map((pid) => measureProcessTree(pid)))
     const known = parts.filter((part) => part !== undefined)
-    if (known.length === 0) return undefined
-    return known.reduce((sum, part) => ({
-      private: sum.private + part.private,
-      shared: sum.shared + part.shared,
-    }))
+    return known.length === 0 ? undefined : known.reduce(addMemory)
   }
 
   /** SIGTERM to all of their groups, SIGKILL after a grace. Calling it twice is harmless. */
