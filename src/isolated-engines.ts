@@ -5,6 +5,7 @@ import type { AskModel, Engine, LoadedModel, LoadOptions, LoadPlan } from './eng
 import { coreCount } from './host/host-facts.ts'
 import type { MeasuredFootprint } from './host/memory.ts'
 import { LlamaServerEngine } from './engines/llama-server/llama-server-engine.ts'
+import type { PrefillSpeeds } from './engines/llama-server/prefill-speeds.ts'
 import { MlxEngine } from './engines/mlx/mlx-engine.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
@@ -25,6 +26,8 @@ export interface EngineOptions {
   spareWorkers: number
   /** What a process holds on devices (M12). */
   deviceBytes: (pid: number) => MeasuredFootprint
+  /** How fast prompts were, kept for the next start. */
+  speeds: PrefillSpeeds
 }
 
 /**
@@ -44,6 +47,7 @@ export class IsolatedEngines {
     onLearned,
     deviceBytes,
     spareWorkers,
+    speeds,
   }: EngineOptions) {
     const packaged = { enginesDirectory: directories.engines }
     const builtIn: [Engine, Record<string, unknown>][] = [
@@ -62,6 +66,7 @@ export class IsolatedEngines {
     const llamaServer = new LlamaServerEngine({
       clock,
       deviceBytes,
+      speeds,
       cores: () => coreCount(),
       enginesDirectory: directories.engines,
       recordsDirectory: directories.workers,

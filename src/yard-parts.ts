@@ -131,6 +131,7 @@ async function wire(
     environmentVariable,
     onLearned: (model) => parts?.preparer.outdate(model),
     deviceBytes: (pid) => machine.devices.heldBy(pid),
+    speeds: store.speeds,
     spareWorkers: configuration.swap.spareWorkers,
   })
   const contexts = new ContextFolder(directories.contexts, clock)

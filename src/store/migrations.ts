@@ -96,6 +96,13 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE runs ADD COLUMN saved_ms REAL NOT NULL DEFAULT 0;
   `,
+  `
+  CREATE TABLE prefill_speeds (
+    key TEXT PRIMARY KEY,
+    tokens_per_second REAL NOT NULL,
+    updated_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 export function storeVersion(database: Database): number {

@@ -170,6 +170,23 @@ describe('the history of loads (R7)', () => {
   })
 })
 
+describe('speeds of prefill', () => {
+  it('are there after a restart, and are measured anew after a week', async () => {
+    const first = await open()
+    expect(first.speeds.speed('weights:1')).toBeUndefined()
+    first.speeds.noteSpeed('weights:1', 95)
+    first.speeds.noteSpeed('weights:1', 240.5)
+    first.close()
+    clock.advance(6 * DAY)
+    const second = await open()
+    expect(second.speeds.speed('weights:1')).toBe(240.5)
+    second.close()
+    clock.advance(2 * DAY)
+    ;(await open()).close()
+    expect((await open()).speeds.speed('weights:1')).toBeUndefined()
+  })
+})
+
 describe('records of models and events', () => {
   it('learns from the events of the yard, the time of the first token included (M15, M11)', async () => {
     const store = await open()

@@ -8,6 +8,7 @@ import { MeasurementTable } from './measurement-table.ts'
 import { ModelRecordTable } from './model-record-table.ts'
 import { openDatabase } from './open-database.ts'
 import { EVENT_RETENTION, MEMORY_RETENTION, RUN_RETENTION, type Retention } from './retention.ts'
+import { PrefillSpeedTable } from './prefill-speed-table.ts'
 import { ResponseTable } from './response-table.ts'
 import { RunTable } from './run-table.ts'
 import { SettingTable } from './setting-table.ts'
@@ -33,6 +34,7 @@ export interface Store {
   readonly measurements: MeasurementTable
   readonly models: ModelRecordTable
   readonly history: LoadHistoryTable
+  readonly speeds: PrefillSpeedTable
   readonly settings: SettingTable
   readonly responses: ResponseTable
   /** Keeps events of this bus, and what they say of models. @returns a function that ends it */
@@ -66,6 +68,7 @@ export async function openStore(path: string, options: StoreOptions): Promise<St
     measurements: new MeasurementTable(queue, clock),
     models,
     history: new LoadHistoryTable(queue, clock),
+    speeds: new PrefillSpeedTable(queue, clock),
     settings: new SettingTable(queue, clock),
     responses,
     follow: (bus) =>

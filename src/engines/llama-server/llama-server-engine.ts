@@ -25,6 +25,7 @@ import { batchSizeFor } from './batch-size.ts'
 import { findServer, type FoundServer } from './find-server.ts'
 import { llamaServerOptions } from './llama-server-options.ts'
 import { LLAMA_SERVER_CAPABILITIES, planLlamaServer } from './llama-server-plan.ts'
+import { RememberedSpeeds, speedKeyOf, type PrefillSpeeds } from './prefill-speeds.ts'
 import { SavedSlots } from './saved-slots.ts'
 import { refusedInOurWords } from './server-refusal.ts'
 import { startServer, type StartedServer } from './start-server.ts'
@@ -60,6 +61,8 @@ export interface LlamaServerEngineOptions {
   deadlines?: Partial<WorkerDeadlines>
   /** What a process holds on devices, where drivers tell. Absent = nobody tells. */
   deviceBytes?: (pid: number) => MeasuredFootprint
+  /** What earlier servers measured, and where this one keeps it. Default: until the process ends. */
+  speeds?: PrefillSpeeds
 }
 
 /** Evaluated tokens from which on a prefill tells how fast prompts are. */
@@ -89,12 +92,12 @@ export class LlamaServerEngine implements Engine {
   readonly capabilities: EngineCapabilities = LLAMA_SERVER_CAPABILITIES
   readonly #options: LlamaServerEngineOptions
   readonly #clock: Clock
-  /** Tokens a second in prefill by content of the file, as they were measured: they decide how much the next load evaluates at once. */
-  readonly #speeds = new Map<string, number>()
+  readonly #speeds: PrefillSpeeds
 
   constructor(options: LlamaServerEngineOptions = {}) {
     this.#options = options
     this.#clock = options.clock ?? new SystemClock()
+    this.#speeds = options.speeds ?? new RememberedSpeeds()
   }
 
   async detect(): Promise<Availability> {
@@ -106,7 +109,7 @@ export class LlamaServerEngine implements Engine {
   plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
     const { mmproj, draft } = llamaServerOptions(spec)
     return planLlamaServer(spec, facts, host, {
-      measuredSpeed: this.#speeds.get(facts.contentId),
+      measuredSpeed: (key) => this.#speeds.speed(key),
       companions: { mmproj: fileSize(mmproj), draft: fileSize(draft?.path) },
     })
   }
@@ -157,8 +160,9 @@ export class LlamaServerEngine implements Engine {
     })
   }
 
-  #batchSize({ spec, facts, footprint, contextSize }: LoadPlan, cores: number): number {
-    const measuredSpeed = this.#speeds.get(facts.contentId)
+  #batchSize(plan: LoadPlan, cores: number): number {
+    const { spec, facts, footprint, contextSize } = plan
+    const measuredSpeed = this.#speeds.speed(speedKeyOf(plan))
     const wanted = llamaServerOptions(spec).batchSize
     const onGpu = devicesAmong(footprint).length > 0
     if (wanted !== undefined || facts.gguf === undefined) return wanted ?? contextSize
@@ -170,7 +174,8 @@ export class LlamaServerEngine implements Engine {
     { found, started: { child, connection, slotFolder }, vocabulary: reading }: Loading,
     signal: AbortSignal,
   ): Promise<LoadedModel> {
-    const { purpose, contentId } = plan.facts
+    const { purpose } = plan.facts
+    const speedKey = speedKeyOf(plan)
     const { tokenizer, chatTemplate } = plan.facts.gguf ?? {}
     const [props, noted, { ChatTemplate, LlamaServerModel }] = await Promise.all([
       connection.json('/props', undefined, signal) as Promise<Props>,
@@ -211,7 +216,7 @@ export class LlamaServerEngine implements Engine {
       imageMark,
       clock: this.#clock,
       moved: () => life.moved(),
-      evaluated: (tokens: number, took: number) => this.#notePrefill(contentId, tokens, took),
+      evaluated: (tokens: number, took: number) => this.#notePrefill(speedKey, tokens, took),
     }
     const saves = purpose === 'generation' && mmproj === undefined
     const identity = saves
@@ -223,15 +228,15 @@ export class LlamaServerEngine implements Engine {
       host,
       slots: identity === undefined ? undefined : new SavedSlots(identity, slotFolder, connection),
       deviceBytes: this.#options.deviceBytes ?? (() => ({})),
-      isSpeedKnown: this.#speeds.has(contentId),
+      isSpeedKnown: this.#speeds.speed(speedKey) !== undefined,
     })
   }
 
   /** The most that was seen counts: a machine that is busy with other things is so for a while only. */
-  #notePrefill(contentId: string, tokens: number, took: number): void {
+  #notePrefill(speedKey: string, tokens: number, took: number): void {
     if (tokens < TELLING || took <= 0) return
     const speed = (tokens * 1000) / took
-    this.#speeds.set(contentId, Math.max(speed, this.#speeds.get(contentId) ?? 0))
+    if (speed > (this.#speeds.speed(speedKey) ?? 0)) this.#speeds.noteSpeed(speedKey, speed)
   }
 
   async #giveUp({ child, connection, slotFolder }: StartedServer): Promise<void> {

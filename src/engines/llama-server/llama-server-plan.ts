@@ -15,6 +15,7 @@ import {
 import { gpuPlaceOf, requireKnownDevice, usableDevices } from '../llama-cpp/gpu-layers.ts'
 import { batchSizeFor } from './batch-size.ts'
 import { llamaServerOptions, type LlamaServerOptions } from './llama-server-options.ts'
+import { speedKey } from './prefill-speeds.ts'
 
 const MIB = 1024 ** 2
 
@@ -47,8 +48,8 @@ export interface CompanionSizes {
 }
 
 export interface PlanConditions {
-  /** Tokens a second in prefill, where this model was measured here. */
-  measuredSpeed: number | undefined
+  /** Tokens a second in prefill, where it was measured here, by {@link speedKey}. */
+  measuredSpeed: (key: string) => number | undefined
   companions: CompanionSizes
 }
 
@@ -63,12 +64,14 @@ export function planLlamaServer(
   const options = llamaServerOptions(spec)
   requireKnownDevice(spec, host)
   const footprint = (shape: LoadShape): Footprint => withCompanions(gguf, shape, companions)
+  const threads = threadsOf(spec, host)
+  const onGpu = usableDevices(spec, host).length > 0
+  const speed = measuredSpeed(speedKey(facts.contentId, threads, onGpu))
   const shape = fittingShape(spec, gguf, host, {
-    shape: (contextSize) => shapeOf(spec, facts, gguf, host, options, { contextSize, measuredSpeed }),
+    shape: (contextSize) => shapeOf(spec, facts, gguf, host, options, { contextSize, measuredSpeed: speed }),
     footprint,
   })
   requireSane(spec, gguf, shape)
-  const threads = threadsOf(spec, host)
   const { batchSize, gpuShare, ...load } = shape
   const shared = sharedWeights(spec, facts, gguf, { gpuShare, isMapped: options.memoryMap !== false })
   const planned = footprint(shape)

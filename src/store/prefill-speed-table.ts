@@ -1,0 +1,34 @@
+import type { Clock } from '../base/clock.ts'
+import type { WriteQueue } from './write-queue.ts'
+
+const KEEP = `INSERT INTO prefill_speeds (key, tokens_per_second, updated_at) VALUES (?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET tokens_per_second = excluded.tokens_per_second, updated_at = excluded.updated_at`
+const SELECT = 'SELECT key, tokens_per_second FROM prefill_speeds'
+const FORGET = 'DELETE FROM prefill_speeds WHERE updated_at < ?'
+
+/** Only the most is kept, so that it is measured anew now and then: a machine may have become slower for good. */
+const KEPT_FOR = 7 * 86_400_000
+
+/** How fast prompts were, as engines tell (`PrefillSpeeds`). All of it lives in memory; the file is for the next start. */
+export class PrefillSpeedTable {
+  readonly #queue: WriteQueue
+  readonly #clock: Clock
+  readonly #known = new Map<string, number>()
+
+  constructor(queue: WriteQueue, clock: Clock) {
+    this.#queue = queue
+    this.#clock = clock
+    queue.add({ sql: FORGET, values: [Math.round(clock.wallTime() - KEPT_FOR)] })
+    for (const row of queue.read(SELECT))
+      this.#known.set(String(row['key']), Number(row['tokens_per_second']))
+  }
+
+  speed(key: string): number | undefined {
+    return this.#known.get(key)
+  }
+
+  noteSpeed(key: string, tokensPerSecond: number): void {
+    this.#known.set(key, tokensPerSecond)
+    this.#queue.add({ sql: KEEP, values: [key, tokensPerSecond, Math.round(this.#clock.wallTime())] })
+  }
+}
