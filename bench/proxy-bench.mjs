@@ -2,11 +2,11 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import autocannon from 'autocannon'
+import { buildFastLoad, shoot, startUpstream } from './fast/load.mjs'
 import { ROOT, startServer } from './server.mjs'
-import { row, spread } from './statistics.mjs'
+import { ratios, row, spread } from './statistics.mjs'
 
-const ROUNDS = Number(process.env.MODELYARD_BENCH_ROUNDS ?? 3)
+const ROUNDS = Number(process.env.MODELYARD_BENCH_ROUNDS ?? 5)
 const SECONDS = Number(process.env.MODELYARD_BENCH_SECONDS ?? 3)
 const MIB = 1024
 
@@ -31,62 +31,59 @@ const REQUEST = {
     json_schema: { name: 'answer', schema: { type: 'object', properties: { text: { type: 'string' } } } },
   },
 }
-const HEADERS = { 'content-type': 'application/json' }
-
-async function shoot(url, stream) {
-  const result = await autocannon({
-    url: `${url}/v1/chat/completions`,
-    method: 'POST',
-    headers: HEADERS,
-    body: JSON.stringify({ ...REQUEST, stream }),
-    connections: 32,
-    duration: SECONDS,
-  })
-  if (result.non2xx > 0 || result.errors > 0)
-    throw new Error(`${result.non2xx} refusals, ${result.errors} errors`)
-  return result.requests.average
-}
-
-/** Milliseconds of one request after the other, the median. */
-async function latency(url, count = 300) {
-  const body = JSON.stringify(REQUEST)
-  const times = []
-  for (let index = 0; index < count; index++) {
-    const startedAt = performance.now()
-    const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body })
-    await response.arrayBuffer()
-    times.push(performance.now() - startedAt)
-  }
-  return times.sort((a, b) => a - b)[Math.floor(count / 2)]
-}
+const [WHOLE, STREAMED] = [false, true].map((stream) => ({ ...REQUEST, stream }))
 
 function residentMiB(pid) {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? NaN) / MIB
 }
 
-/** What Modelyard adds to an upstream that costs nothing; Linux. */
+/** One round of one server: the median of one connection, and what 32 have a second, whole and streamed. */
+async function ask(program, url) {
+  const one = await shoot(program, url, { body: WHOLE, connections: 1, seconds: SECONDS })
+  const many = await shoot(program, url, { body: WHOLE, connections: 32, seconds: SECONDS })
+  const streams = await shoot(program, url, { body: STREAMED, connections: 32, seconds: SECONDS })
+  return { latency: one.p50, many: many.perSecond, streams: streams.perSecond }
+}
+
+/** Asks the upstream itself, Modelyard and a bare pass-through by turns. */
+async function measure(program, { direct, ours, bare }) {
+  const rounds = { direct: [], ours: [], bare: [] }
+  const contestants = Object.entries({ direct, ours, bare })
+  for (const [, url] of contestants) await ask(program, url)
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [name, url] of contestants) rounds[name].push(await ask(program, url))
+  return rounds
+}
+
+function tellMany(title, rounds, key, target) {
+  const [ours, bare] = [rounds.ours, rounds.bare].map((all) => all.map((each) => each[key]))
+  row(title, spread(ours, 0), target)
+  row('   a bare pass-through; ratio', `${spread(bare, 0)}; ${spread(ratios(ours, bare))}`)
+}
+
+function tell(rounds) {
+  const added = (all) => spread(all.map(({ latency }, index) => latency - rounds.direct[index].latency))
+  row('1 connection, p50 ms: added', added(rounds.ours), '≤ 0.2')
+  row('   a bare pass-through', added(rounds.bare))
+  tellMany('32 connections, requests/s', rounds, 'many', '≥ 10000')
+  tellMany('32 connections, streams of 16 pieces/s', rounds, 'streams', '≥ 6500')
+}
+
+/** What Modelyard adds to an upstream that costs nearly nothing, beside a bare pass-through; Linux with Go. */
 export async function benchProxy() {
-  const upstream = fork(join(ROOT, 'bench/fake-upstream.mjs'))
-  const [direct] = await once(upstream, 'message')
-  const server = await startServer({
-    fake: { engine: 'upstream', url: `${direct}/v1`, slots: 64, keepAlive: -1 },
-  })
+  const program = buildFastLoad()
+  const upstream = await startUpstream(program)
+  const passThrough = fork(join(ROOT, 'bench/bare-proxy.mjs'), [upstream.url])
+  const [bare] = await once(passThrough, 'message')
+  const fake = { engine: 'upstream', url: `${upstream.url}/v1`, slots: 64, keepAlive: -1 }
+  const server = await startServer({ fake })
   try {
-    await shoot(server.url, false)
-    const added = []
-    const many = []
-    const streams = []
-    for (let round = 0; round < ROUNDS; round++) {
-      added.push((await latency(server.url)) - (await latency(direct)))
-      many.push(await shoot(server.url, false))
-      streams.push(await shoot(server.url, true))
-    }
-    row('1 connection, p50 ms: added', spread(added), '≤ 0.2')
-    row('32 connections, requests/s', spread(many, 0), '≥ 10000')
-    row('32 connections, streams of 16 pieces/s', spread(streams, 0), '≥ 6500')
+    tell(await measure(program, { direct: upstream.url, ours: server.url, bare }))
     row('resident MiB after that', residentMiB(server.pid).toFixed(0), '≤ 150')
+    row('   a bare pass-through', residentMiB(passThrough.pid).toFixed(0))
   } finally {
-    upstream.disconnect()
+    passThrough.disconnect()
+    upstream.stop()
     await server.stop()
   }
 }
