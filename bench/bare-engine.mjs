@@ -42,12 +42,14 @@ async function generate(slot, prompt, count, piece = Infinity) {
   return { promptTokens: tokens.length, made, first, total: performance.now() - startedAt, text }
 }
 
-process.on('message', async ({ prompts, count, piece }) => {
+async function answerAll({ prompts, count, piece }) {
   const startedAt = performance.now()
   const answers = await Promise.all(
     prompts.map((prompt, index) => generate(slots[index], prompt, count, piece)),
   )
   process.send({ answers, total: performance.now() - startedAt })
-})
+}
+
+process.on('message', (asked) => void answerAll(asked))
 process.on('disconnect', () => process.exit(0))
 process.send('ready')
