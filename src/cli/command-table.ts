@@ -252,12 +252,14 @@ function addSimulation(root: Command, context: CommandContext, perform: Perform)
         'without-parking',
       ]),
     )
+    .option('--beginnings', 'no affinity, affinity, affinity and parking, side by side')
     .addHelpText(
       'after',
       examples(
         'simulate day.jsonl',
         'simulate day.jsonl --config modelyard.yaml --compare more-memory.yaml',
         'simulate day.jsonl --policy lru arrival-order',
+        'simulate day.jsonl --beginnings',
       ),
     )
     .action((trace, options) =>

@@ -1,12 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { eightUsers, CALM, twoLongConversations } from './simulation/sample-traces.ts'
 import { readTrace } from './simulation/read-trace.ts'
 import { requestChain } from './simulation/conversations.ts'
-import { newWorld, sized } from './simulation/scenario.ts'
+import { newWorld, ROOMY, sized } from './simulation/scenario.ts'
 import { simulate } from './simulation/simulate.ts'
+import type { SimulationReport } from './simulation/simulation-report.ts'
+import type { HeaderLine, RequestLine } from './simulation/trace-lines.ts'
 import type { Trace } from './simulation/trace.ts'
 import type { World } from './simulation/world.ts'
 import { TraceRecorder } from './trace-recorder.ts'
+
+const EIGHT_AGENTS = join(import.meta.dirname, 'simulation/__fixtures__/eight-agents.jsonl')
 
 /** Plays a trace under a recorder and reads what it wrote. */
 function recorded(trace: Trace): { again: Trace; lines: string[] } {
@@ -53,6 +59,52 @@ describe('a recorded trace', () => {
       { at: 0, model: 'm', hold: 10, conversation: 'c1', turn: 0, tokens: 500 },
       { at: 5000, model: 'm', hold: 10, conversation: 'c1', turn: 1, think: 4880, tokens: 1000, cached: 750 },
     ])
+  })
+
+  it('says how many tokens a conversation begins with that an earlier one had, in numbers in order of appearance', () => {
+    const { world, lines } = recordedWorld()
+    world.declare(sized('m', 40, { slots: 4 }))
+    for (const [chain, at] of [
+      [requestChain('system-hash', 'secret-one', 0), 1000],
+      [requestChain('system-hash', 'secret-two', 0), 2000],
+      [requestChain('other-hash', 'secret-three', 0), 3000],
+      [requestChain('system-hash', 'secret-two', 1), 4000],
+    ] as const) {
+      world.request({ model: 'm', chain, hold: 10 })
+      world.run(at)
+    }
+    expect(lines.join('\n')).not.toMatch(/secret|hash/)
+    const requests = lines.filter((line) => line.startsWith('{"at"'))
+    const written = requests.map((line) => JSON.parse(line) as RequestLine)
+    expect(written.map(({ conversation, turn, beginning }) => ({ conversation, turn, beginning }))).toEqual([
+      { conversation: 'c1', turn: 0, beginning: undefined },
+      { conversation: 'c2', turn: 0, beginning: { of: 'c1', tokens: 250 } },
+      { conversation: 'c3', turn: 0, beginning: undefined },
+      { conversation: 'c2', turn: 1, beginning: { of: 'c1', tokens: 250 } },
+    ])
+  })
+
+  it('plays agents with one beginning as the day had them, and says that contexts were parked', () => {
+    const trace = readTrace(readFileSync(EIGHT_AGENTS, 'utf8').split('\n'), 'agents')
+    const { again, lines } = recorded(trace)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ contexts: trace.limits.parking?.budget })
+    expect(lines.join('\n')).not.toMatch(/agent|system|story/)
+    const [before, after] = [simulate(trace), simulate(again)]
+    expect(after).toMatchObject({ served: before.served, refused: {}, overBudget: 0 })
+    const total = ({ prompts }: SimulationReport): number => prompts.computed + prompts.reused
+    expect(total(after)).toBe(total(before))
+    expect(after.prompts.computed / before.prompts.computed).toBeGreaterThan(0.9)
+    expect(after.prompts.computed / before.prompts.computed).toBeLessThan(1.1)
+  })
+
+  it('has all of the disk where nobody said how much of it contexts may take', () => {
+    const lines: string[] = []
+    const recorder = new TraceRecorder((line) => lines.push(line))
+    recorder.begin({ ...ROOMY, parking: { mode: 'worth' } }, {})
+    recorder.begin({ ...ROOMY, parking: { mode: 'off' } }, {})
+    recorder.begin({ ...ROOMY, parking: { mode: 'worth', budget: 0 } }, {})
+    expect(lines.map((line) => (JSON.parse(line) as HeaderLine).contexts)).toEqual([true, undefined, 0])
+    expect(readTrace(lines.slice(0, 1), 'recorded').limits.parking).toEqual({ mode: 'worth' })
   })
 
   it('describes a model anew when more is known of it: what it takes, and how long it loads', () => {

@@ -14,13 +14,15 @@ interface Open {
   readonly arrivedAt: number
   readonly priority: Priority
   readonly turn: ConversationTurn | undefined
+  readonly chain: Fingerprint
   readonly think: number | undefined
   grantedAt: number | undefined
 }
 
 /**
- * Writes a trace for `modelyard simulate` while the pool works: what came when, for which model, and for how long it held its slot. Of
- * what people write nothing is in it: conversations are numbers.
+ * Writes a trace for `modelyard simulate` while the pool works: what came when, for which model, how long it held its slot, and how many
+ * tokens it begins with that an earlier conversation had. Of what people write nothing is in it, nor anything by which a text could be tried:
+ * conversations are numbers in order of appearance.
  */
 export class TraceRecorder {
   readonly #write: (line: string) => void
@@ -32,7 +34,7 @@ export class TraceRecorder {
   readonly #answeredAt = new Map<number, number>()
   readonly #models = new Map<string, string>()
   /** Models of which a copy could park, and those whose speed is described. */
-  readonly #parking = new Set<string>()
+  readonly #parking = new Map<string, Pick<ModelLine, 'parks' | 'savesWhileAnswering'>>()
   readonly #measured = new Set<string>()
   #startedAt: number | undefined
 
@@ -48,7 +50,7 @@ export class TraceRecorder {
     const { headroom, maxLargeModels, smallModel, concurrency, queue, queuePerModel, threads, swapPatience } =
       limits
     const { mode, budget } = limits.parking ?? { mode: 'off' }
-    const contexts = mode === 'off' || budget === undefined ? {} : { contexts: budget }
+    const contexts = mode === 'off' ? {} : { contexts: budget ?? true }
     const numbers = {
       headroom,
       maxLargeModels,
@@ -74,8 +76,9 @@ export class TraceRecorder {
     if (!('instance' in event) || event.instance === undefined) return
     const instance = before.instances.find(({ id }) => id === event.instance)
     if (instance === undefined) return
-    const { model, stateIdentity } = instance
-    if (stateIdentity !== undefined) this.#parking.add(model)
+    const { model, stateIdentity, savesWhileAnswering } = instance
+    if (stateIdentity !== undefined)
+      this.#parking.set(model, { parks: true, ...(savesWhileAnswering && { savesWhileAnswering }) })
     const isDescribed = event.type === 'warm-up-finished' || event.type === 'memory-returned'
     if (isDescribed || this.#isNewlyMeasured(state, model)) this.#describe(state, model)
   }
@@ -102,7 +105,7 @@ export class TraceRecorder {
     const turn = this.#conversations.turnOf(chain)
     const answeredAt = turn === undefined ? undefined : this.#answeredAt.get(turn.conversation)
     const think = answeredAt === undefined ? undefined : at - answeredAt
-    this.#open.set(id, { model, arrivedAt: at, priority, turn, think, grantedAt: undefined })
+    this.#open.set(id, { model, arrivedAt: at, priority, turn, chain, think, grantedAt: undefined })
   }
 
   #release(lease: string, at: number, chain: Fingerprint | undefined, usage?: ConfirmedUsage): void {
@@ -120,6 +123,7 @@ export class TraceRecorder {
     if (open === undefined || this.#startedAt === undefined) return
     this.#open.delete(ticket)
     const { model, arrivedAt, grantedAt, priority, turn, think } = open
+    const beginning = this.#beginningOf(open, usage)
     if (turn !== undefined) this.#answeredAt.set(turn.conversation, at)
     this.#line({
       at: arrivedAt - this.#startedAt,
@@ -128,10 +132,17 @@ export class TraceRecorder {
       ...(grantedAt === undefined && { timeout: at - arrivedAt }),
       ...(priority !== 'normal' && { priority }),
       ...(turn !== undefined && { conversation: `c${turn.conversation}`, turn: turn.turn }),
+      ...(beginning !== undefined && { beginning }),
       ...(think !== undefined && { think }),
       ...(usage !== undefined && { tokens: usage.promptTokens }),
       ...(usage !== undefined && usage.cachedTokens > 0 && { cached: usage.cachedTokens }),
     } satisfies RequestLine)
+  }
+
+  #beginningOf({ turn, chain }: Open, usage: ConfirmedUsage | undefined): RequestLine['beginning'] {
+    if (turn === undefined || usage === undefined) return undefined
+    const shared = this.#conversations.beginningOf(chain, turn, usage.promptTokens)
+    return shared === undefined ? undefined : { of: `c${shared.of}`, tokens: shared.tokens }
   }
 
   /** What is known of the model now, if that is more than before. */
@@ -141,7 +152,6 @@ export class TraceRecorder {
     const { plan, minInstances, maxInstances, keepAlive, pinned } = state.model
     const { slots, threads, contextSize } = plan
     const { prefillPerToken, bytesPerToken } = state.contexts
-    const parks = this.#parking.has(id)
     const loadTime = state.loadTime === undefined ? undefined : Math.round(state.loadTime)
     const model: ModelLine = {
       id,
@@ -154,7 +164,7 @@ export class TraceRecorder {
       keepAlive,
       pinned,
       contextSize,
-      ...(parks && { parks }),
+      ...this.#parking.get(id),
       ...(prefillPerToken !== undefined && { prefillPerToken }),
       ...(bytesPerToken !== undefined && { bytesPerToken: Math.ceil(bytesPerToken) }),
     }

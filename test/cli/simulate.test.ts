@@ -1,12 +1,20 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SCRIPTED_MODELS } from './scripted-models.ts'
 import { TestHome } from './program.ts'
 
 interface Simulated {
-  simulations: { name: string; served: number; loads: number; overBudget: number; eventsPerSecond: number }[]
+  simulations: {
+    name: string
+    served: number
+    loads: number
+    overBudget: number
+    prompts: { computed: number }
+  }[]
 }
+
+const EIGHT_AGENTS = join(import.meta.dirname, '../../src/pool/simulation/__fixtures__/eight-agents.jsonl')
 
 let home: TestHome
 beforeEach(async () => {
@@ -67,6 +75,19 @@ describe('modelyard simulate', () => {
     expect(simulations.map(({ overBudget }) => overBudget)).toEqual([0, 0, 0])
     expect(simulations.map(({ loads }) => loads)).toEqual([expect.any(Number), 2, 40])
     expect(simulations[0]?.loads).toBeLessThanOrEqual(10)
+  })
+
+  it('shows what affinity and parking spare of agents with one beginning, side by side', async () => {
+    await copyFile(EIGHT_AGENTS, join(home.path, 'agents.jsonl'))
+    const { code, out, err } = await home.run(['simulate', 'agents.jsonl', '--beginnings', '--json'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const { simulations } = JSON.parse(out) as Simulated
+    expect(simulations.map(({ name }) => name)).toEqual(['no affinity', 'affinity', 'affinity + parking'])
+    const [none = 0, affinity = 0, parking = 0] = simulations.map(({ prompts }) => prompts.computed)
+    expect([affinity < none, parking < affinity]).toEqual([true, true])
+    const table = await home.run(['simulate', 'agents.jsonl', '--beginnings'])
+    expect(table.out).toMatch(/^ +no affinity +affinity +affinity \+ parking\nserved +54 +54 +54\n/)
+    expect(table.out).toMatch(/first token, 99 of 100 below +\d.*prompt tokens computed +\d+ +\d+ +\d+\n/s)
   })
 
   it('prints a table for people', async () => {

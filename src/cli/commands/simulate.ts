@@ -17,6 +17,8 @@ export interface SimulateOptions {
   compare?: string
   /** Other policies, side by side. */
   policy?: readonly ComparisonPolicy[]
+  /** What is spared of prompts without affinity, with it, and with a disk for contexts as well, side by side. */
+  beginnings?: boolean
   json?: boolean
 }
 
@@ -24,16 +26,32 @@ export interface SimulateOptions {
 export async function simulate(
   context: CommandContext,
   file: string,
-  { config, compare, policy = [], json }: SimulateOptions,
+  { config, compare, policy = [], beginnings = false, json }: SimulateOptions,
 ): CommandResult {
   const recorded = readTrace(await linesOf(file), file)
   const trace = config === undefined ? recorded : await configured(context, recorded, config)
-  const reports = [run(context, config ?? 'as recorded', trace)]
+  const reports = beginnings
+    ? compareBeginnings(context, trace)
+    : [run(context, config ?? 'as recorded', trace)]
   if (compare !== undefined) reports.push(run(context, compare, await configured(context, recorded, compare)))
   for (const name of policy) reports.push(run(context, name, trace, { decide: comparisonPolicy(name) }))
   if (json === true) await context.out.json({ trace: file, simulations: reports })
   else await context.out.line(renderSimulations(reports))
   return reports.some(({ overBudget }) => overBudget > 0) ? EXIT.failure : EXIT.ok
+}
+
+/** The third is the policy as it is, with a disk for contexts even if the trace has none. */
+function compareBeginnings(context: CommandContext, trace: Trace): NamedReport[] {
+  const { parking } = trace.limits
+  const isParked = parking !== undefined && parking.mode !== 'off'
+  const parked: Trace = isParked
+    ? trace
+    : { ...trace, limits: { ...trace.limits, parking: { mode: 'worth' } } }
+  return [
+    run(context, 'no affinity', trace, { decide: comparisonPolicy('without-affinity') }),
+    run(context, 'affinity', trace, { decide: comparisonPolicy('without-parking') }),
+    run(context, 'affinity + parking', parked),
+  ]
 }
 
 function run(

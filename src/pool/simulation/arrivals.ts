@@ -1,4 +1,4 @@
-import { ConversationChains } from './conversations.ts'
+import { ConversationStreams } from './conversation-streams.ts'
 import type { TraceRequest } from './trace.ts'
 import type { Visitor, VisitRequest } from './visitor.ts'
 import type { World } from './world.ts'
@@ -11,11 +11,12 @@ export class Arrivals {
   readonly #world: World
   readonly #lines: readonly Line[]
   readonly #onEnd: (visitor: Visitor) => void
-  readonly #chains = new ConversationChains()
+  readonly #streams: ConversationStreams
 
   constructor(world: World, requests: readonly TraceRequest[], onEnd: (visitor: Visitor) => void) {
     this.#world = world
     this.#lines = linesOf(requests)
+    this.#streams = new ConversationStreams(requests)
     this.#onEnd = onEnd
   }
 
@@ -57,7 +58,7 @@ export class Arrivals {
     onEnd: (visitor: Visitor) => void,
   ): VisitRequest {
     const visit: VisitRequest = { model, hold, onEnd }
-    if (conversation !== undefined) visit.chain = this.#chains.request(model, conversation, turn)
+    if (conversation !== undefined) Object.assign(visit, this.#streams.request(conversation, turn))
     if (priority !== undefined) visit.priority = priority
     if (timeout !== undefined) visit.timeout = timeout
     if (tokens !== undefined) visit.prompt = { tokens, cached }

@@ -76,6 +76,7 @@ export class Lobby {
     slot.visitor = visitor
     const bytes = command.restore === undefined ? 0 : this.#machine.shelf.bytesOf(command.restore)
     const times = runTimes(visitor.request, command, copy.model, bytes)
+    visitor.promptAt = visitor.grantedAt + times.prompt
     visitor.usage = confirmedUsage(visitor.request, command, copy.model)
     this.#evaluatePrompt(visitor, slot, times)
     this.#holdFor(visitor, copy, times)
@@ -137,7 +138,7 @@ export class Lobby {
     const { lease, instance, slot } = granted
     // They go while its slot still holds what it computed, for until its own end is told others may copy that.
     this.#leaveParts(visitor)
-    const chain = manner === 'answers' ? answeredChain(request.chain ?? []) : undefined
+    const chain = manner === 'answers' ? (request.answered ?? answeredChain(request.chain ?? [])) : undefined
     this.#vacate(granted, manner === 'leaves' ? 'untouched' : chain)
     this.#end(visitor, 'done')
     const untouched = manner === 'leaves'

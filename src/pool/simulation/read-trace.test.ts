@@ -6,6 +6,9 @@ const GIB = 1024 ** 3
 const HEADER = '{"modelyardTrace":1,"memory":{"ram":"8 GiB"},"swapPatience":1000}'
 const MODEL = '{"model":{"id":"a","bytes":"6 GiB","loadTime":4000,"pinned":"soft"}}'
 
+const begun = (conversation: string, of: string): string =>
+  JSON.stringify({ at: 1, model: 'a', hold: 1, conversation, beginning: { of, tokens: 9 } })
+
 describe('a trace in lines of JSON', () => {
   it('is a machine, models and requests in any order', () => {
     const request = { at: 0, model: 'a', hold: 100, conversation: 'x', turn: 1, think: 5, timeout: 9000 }
@@ -39,6 +42,19 @@ describe('a trace in lines of JSON', () => {
     [[HEADER, MODEL, '{"at":-1,"model":"a","hold":1}'], 'line 3: at must be a number of at least 0, not -1.'],
     [[HEADER, MODEL, '{"at":1,"model":"a","hold":1,"prioritty":"normal"}'], 'did you mean "priority"?'],
     [[HEADER, '{"model":{"id":"a"}}'], 'line 2: model needs "bytes".'],
+    [
+      [HEADER, MODEL, '{"at":1,"model":"a","hold":1,"beginning":{"of":"s","tokens":9}}'],
+      'line 3: a beginning needs the "conversation" that has it.',
+    ],
+    [
+      [HEADER, MODEL, '{"at":1,"model":"a","hold":1,"conversation":"x","beginning":{"of":"s","tokens":0}}'],
+      'line 3: beginning.tokens must be a whole number of at least 1, not 0.',
+    ],
+    [[HEADER, MODEL, begun('x', 'x')], 'line 3: the beginning of the conversation "x" is its own.'],
+    [
+      [HEADER, MODEL, begun('a', 's'), begun('x', 'y'), begun('y', 'z'), begun('z', 'y')],
+      'line 4: the beginning of the conversation "y" is its own.',
+    ],
     [[HEADER, '{"at":1,"model":"b","hold":1}'], 'line 2: no line describes the model "b".'],
   ])('is refused at the line that is wrong: %j', (lines, message) => {
     expect(() => readTrace(lines, 'day.jsonl')).toThrow(message)

@@ -23,6 +23,8 @@ class TraceReader {
   readonly #requests: TraceRequest[] = []
   /** The line that first asked for each model. */
   readonly #asked = new Map<string, number>()
+  /** By conversation, with whose tokens it begins, and the line that said so first. */
+  readonly #begun = new Map<string, { readonly of: string; readonly line: number }>()
 
   constructor(name: string) {
     this.#name = name
@@ -66,7 +68,33 @@ class TraceReader {
   #readRequest(value: unknown): void {
     const request = this.#shaped(requestLine, value) as TraceRequest
     this.#requests.push(request)
+    this.#noteBeginning(request)
     if (!this.#asked.has(request.model)) this.#asked.set(request.model, this.#line)
+  }
+
+  #noteBeginning({ conversation, beginning }: TraceRequest): void {
+    if (beginning === undefined) return
+    if (conversation === undefined) throw this.#wrong('a beginning needs the "conversation" that has it')
+    if (!this.#begun.has(conversation)) this.#begun.set(conversation, { of: beginning.of, line: this.#line })
+  }
+
+  /** Whoever shares a beginning shares it with one that has its own of others, and so on to one that has its own. */
+  #refuseCircles(): void {
+    const sound = new Set<string>()
+    for (const [conversation, { line }] of this.#begun) {
+      const followed = new Set<string>()
+      for (
+        let name: string | undefined = conversation;
+        name !== undefined;
+        name = this.#begun.get(name)?.of
+      ) {
+        if (sound.has(name)) break
+        if (followed.has(name))
+          throw this.#wrong(`the beginning of the conversation "${name}" is its own`, line)
+        followed.add(name)
+      }
+      for (const name of followed) sound.add(name)
+    }
   }
 
   #wrong(what: string, line = this.#line): ModelyardError {
@@ -80,6 +108,7 @@ class TraceReader {
     for (const [model, line] of this.#asked) {
       if (!this.#models.has(model)) throw this.#wrong(`no line describes the model "${model}"`, line)
     }
+    this.#refuseCircles()
     const limits = limitsOf(this.#header)
     const host = { ...twice(limits), ...this.#header.host }
     return { limits, host, models: [...this.#models.values()], requests: this.#requests }
@@ -88,8 +117,9 @@ class TraceReader {
 
 function limitsOf(header: HeaderLine): PoolLimits {
   const { modelyardTrace: _, memory = {}, host: __, contexts, ...others } = header
-  const parking = contexts === undefined ? {} : { parking: { mode: 'worth' as const, budget: contexts } }
-  return { ...defaultLimits(memory), ...others, ...parking }
+  const limits = { ...defaultLimits(memory), ...others }
+  if (contexts === undefined || contexts === false) return limits
+  return { ...limits, parking: { mode: 'worth', ...(contexts !== true && { budget: contexts }) } }
 }
 
 function twice({ memory }: PoolLimits): Charges {

@@ -14,6 +14,8 @@ export interface SimulationReport {
   /** By error code. */
   refused: Record<string, number>
   waits: WaitReport
+  /** Those waits and the time that the disk and the prompt took: until an answer began. */
+  firstTokens: WaitReport
   loads: number
   evictions: number
   /** What all loads took together, until they were ready or given up. */
@@ -46,6 +48,7 @@ export class Meter {
   readonly #loading = new Map<string, number>()
   /** Waits of those who were served, by model. */
   readonly #waits = new Map<string, number[]>()
+  readonly #firstTokens: number[] = []
   readonly #refused: Record<string, number> = {}
   #duration = 0
   #kept = 0
@@ -88,7 +91,7 @@ export class Meter {
   }
 
   /** To be called with each visitor that has ended. */
-  count({ request, arrivedAt, grantedAt, endedAt, granted, refusedWith, usage }: Visitor): void {
+  count({ request, arrivedAt, grantedAt, promptAt, endedAt, granted, refusedWith, usage }: Visitor): void {
     this.#duration = Math.max(this.#duration, endedAt ?? 0)
     if (refusedWith !== undefined)
       this.#refused[refusedWith.code] = (this.#refused[refusedWith.code] ?? 0) + 1
@@ -96,6 +99,7 @@ export class Meter {
     const waits = this.#waits.get(request.model)
     if (waits === undefined) this.#waits.set(request.model, [grantedAt - arrivedAt])
     else waits.push(grantedAt - arrivedAt)
+    this.#firstTokens.push((promptAt ?? grantedAt) - arrivedAt)
     this.#kept += granted?.keptPrefix ?? 0
     this.#asked += request.chain?.length ?? 0
     this.#prompts.reused += usage?.cachedTokens ?? 0
@@ -116,6 +120,7 @@ export class Meter {
       served: waits.length,
       refused: this.#refused,
       waits: waitsOf(waits),
+      firstTokens: waitsOf(this.#firstTokens),
       loads: all.reduce((sum, { loads }) => sum + loads, 0),
       evictions: all.reduce((sum, { evictions }) => sum + evictions, 0),
       reloadTime: this.#reloadTime,

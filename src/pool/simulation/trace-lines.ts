@@ -29,8 +29,8 @@ export interface HeaderLine {
   queuePerModel?: number
   threads?: number
   swapPatience?: number
-  /** Bytes of disk for parked contexts. Default none: nothing is parked. */
-  contexts?: number
+  /** Bytes of disk for parked contexts, or `true`: as much as there is. Default none: nothing is parked. */
+  contexts?: number | boolean
 }
 
 /** A model as the simulation needs to know it. */
@@ -50,8 +50,9 @@ export interface ModelLine {
   keepAlive?: number
   pinned?: boolean | 'soft'
   contextSize?: number
-  /** Its slots can be written to disk. Default false. */
+  /** Its slots can be written to disk; while they answer as well. Default false. */
   parks?: boolean
+  savesWhileAnswering?: boolean
   /** What a token of a prompt takes to compute, and on disk; counted for requests that say how many they have. */
   prefillPerToken?: number
   bytesPerToken?: number
@@ -65,6 +66,7 @@ export interface RequestLine {
   priority?: Priority
   conversation?: string
   turn?: number
+  beginning?: { of?: string; tokens?: number }
   think?: number
   timeout?: number
   /** Of its prompt, and how many of them were not computed within `hold`. */
@@ -93,7 +95,7 @@ export const headerLine: Shape<HeaderLine> = object(
     queuePerModel: count,
     threads: some,
     swapPatience: milliseconds,
-    contexts: size(),
+    contexts: either(flag(), size()),
   },
   { required: ['modelyardTrace', 'memory'] },
 )
@@ -113,6 +115,7 @@ const model: Shape<ModelLine> = object(
     pinned: either(flag(), choice('soft')),
     contextSize: some,
     parks: flag(),
+    savesWhileAnswering: flag(),
     prefillPerToken: milliseconds,
     bytesPerToken: size(),
   },
@@ -129,6 +132,7 @@ export const requestLine: Shape<RequestLine> = object(
     priority: choice<Priority>('interactive', 'normal', 'background'),
     conversation: text(),
     turn: count,
+    beginning: object({ of: text(), tokens: some }, { required: ['of', 'tokens'] }),
     think: milliseconds,
     timeout: milliseconds,
     tokens: count,

@@ -12,6 +12,8 @@ export type Manner =
 export interface VisitRequest {
   model: string
   chain?: Fingerprint
+  /** What its slot holds once it is answered. Default one block more. */
+  answered?: Fingerprint
   priority?: Priority
   keepAlive?: number
   /** Most milliseconds it waits. */
@@ -47,6 +49,8 @@ export interface Visitor {
   /** What it was promised to find in its slot, where something is read into that before its run. */
   promised: Fingerprint | undefined
   grantedAt: number | undefined
+  /** When its prompt is computed and its answer begins, if nothing comes between. */
+  promptAt: number | undefined
   endedAt: number | undefined
   refusedWith: SerializedError | undefined
   /** What its run asked for. */
@@ -63,6 +67,7 @@ export function newVisitor(ticket: string, request: VisitRequest, arrivedAt: num
     usage: undefined,
     promised: undefined,
     grantedAt: undefined,
+    promptAt: undefined,
     endedAt: undefined,
     refusedWith: undefined,
     parts: [],

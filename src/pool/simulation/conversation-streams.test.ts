@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { sharedBlocks } from '../../tasks/fingerprint.ts'
+import { ConversationStreams } from './conversation-streams.ts'
+import type { SharedTokens, TraceRequest } from './trace.ts'
+
+const request = (conversation: string, turn: number, more: Partial<TraceRequest> = {}): TraceRequest => ({
+  at: 0,
+  model: 'm',
+  hold: 1,
+  conversation,
+  turn,
+  ...more,
+})
+
+/** Tokens that two requests have in common. */
+function shared(
+  streams: ConversationStreams,
+  [one, turn]: [string, number],
+  [other, later]: [string, number],
+): number {
+  const { answered } = streams.request(one, turn)
+  const { chain } = streams.request(other, later)
+  const count = sharedBlocks(answered, chain)
+  return count === 0 ? 0 : (chain[count - 1]?.end ?? 0) / 4
+}
+
+const agents = (count: number, beginning: SharedTokens): TraceRequest[] =>
+  Array.from({ length: count }, (_, index) =>
+    request(`agent ${index}`, 0, { tokens: 1600 + index, beginning }),
+  )
+
+describe('the beginnings of conversations in a trace', () => {
+  it('are the same tokens for all that name them, and no more of them', () => {
+    const streams = new ConversationStreams(agents(3, { of: 'system', tokens: 1450 }))
+    expect(shared(streams, ['agent 0', 0], ['agent 1', 0])).toBe(1450)
+    expect(shared(streams, ['agent 2', 0], ['agent 1', 0])).toBe(1450)
+    expect(streams.request('agent 1', 0).chain.at(-1)?.end).toBe(1601 * 4)
+  })
+
+  it('are those of another conversation, whole turns and parts of them', () => {
+    const streams = new ConversationStreams([
+      request('a', 0, { tokens: 1000 }),
+      request('a', 1, { tokens: 3000 }),
+      request('branch', 0, { tokens: 3500, beginning: { of: 'a', tokens: 2500 } }),
+      request('early', 0, { tokens: 900, beginning: { of: 'branch', tokens: 700 } }),
+    ])
+    expect(shared(streams, ['a', 1], ['branch', 0])).toBe(2500)
+    // The answer to the first turn ends half-way to the second one.
+    expect(shared(streams, ['a', 0], ['branch', 0])).toBe(2000)
+    expect(shared(streams, ['a', 0], ['early', 0])).toBe(700)
+    expect(shared(streams, ['branch', 0], ['early', 0])).toBe(700)
+  })
+
+  it('are whole where a conversation goes on, and none where nothing is said to be shared', () => {
+    const streams = new ConversationStreams([
+      request('a', 0, { tokens: 0 }),
+      request('a', 1, { tokens: 500 }),
+      request('a', 2),
+      request('b', 0, { tokens: 500 }),
+    ])
+    const first = streams.request('a', 0)
+    expect(first.chain).toHaveLength(1)
+    expect(sharedBlocks(first.answered, streams.request('a', 1).chain)).toBe(2)
+    expect(shared(streams, ['a', 1], ['a', 2])).toBe(750)
+    expect(shared(streams, ['b', 0], ['a', 2])).toBe(0)
+  })
+
+  it('have a message in common where no conversation says how many tokens it has', () => {
+    const streams = new ConversationStreams([request('a', 0), request('a', 1), request('b', 0)])
+    expect(streams.request('a', 1).chain.map(({ end }) => end)).toEqual([1000, 2000, 3000, 4000])
+    expect(shared(streams, ['a', 0], ['a', 1])).toBe(750)
+    expect(shared(streams, ['a', 0], ['b', 0])).toBe(250)
+  })
+})
