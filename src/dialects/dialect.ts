@@ -50,6 +50,8 @@ export interface RunAction {
   options: Pick<RunRequest, 'priority' | 'keepAlive' | 'session' | 'timeout' | 'cache' | 'wish'>
   encoder: RunEncoder
   featureFields: FeatureFields
+  /** What a field of the task is called in the request, where errors name another. */
+  nameField?: (param: string) => string
   /**
    * What of the request depends on the model: asked once, before the first run, and free to change `tasks`. @throws what is wrong with
    * the request

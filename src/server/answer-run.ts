@@ -51,10 +51,12 @@ function waitText(port: YardPort, { info: { model, ticket } }: Run): string | un
     : `number ${wait.place} of those who wait for "${model}": ${wait.reason}`
 }
 
-/** An error about a feature, that it is missing or cannot be had in this way, names the field that asked for it. */
-function withField(thrown: unknown, { featureFields }: RunAction): unknown {
+/** An error about a feature, that it is missing or cannot be had in this way, names the field that asked for it; others name a field as the request has it. */
+function withField(thrown: unknown, { featureFields, nameField }: RunAction): unknown {
   if (!(thrown instanceof ModelyardError)) return thrown
-  const param = featureFields[thrown.details['feature'] as keyof FeatureFields]
+  const { feature, param: named } = thrown.details
+  const asked = featureFields[feature as keyof FeatureFields]
+  const param = asked ?? (typeof named === 'string' ? nameField?.(named) : undefined)
   if (param === undefined) return thrown
   return new ModelyardError(thrown.code, thrown.message, {
     details: { ...thrown.details, param },

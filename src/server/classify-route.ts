@@ -1,3 +1,4 @@
+import { decodeImage } from '../dialects/decode-image.ts'
 import { decodeModel } from '../dialects/decode-model.ts'
 import type { DialectRequest, RunAction } from '../dialects/dialect.ts'
 import { decodeExtensions } from '../dialects/extensions.ts'
@@ -14,7 +15,6 @@ import {
 import type { Label } from '../runs/collect-values.ts'
 import type { ClassificationTask } from '../tasks/classification-task.ts'
 import type { Part } from '../tasks/part.ts'
-import { decodeImage } from './decode-image.ts'
 import { describedBody } from './described-request.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
@@ -37,6 +37,7 @@ export function decodeClassify({ body, headers }: DialectRequest): RunAction {
     options,
     encoder: classification(model, inputs.length, top),
     featureFields: { task: 'model', images: 'image', 'zero-shot': 'labels' },
+    nameField: (param) => imageField(param, fields['image']),
   }
 }
 
@@ -70,6 +71,14 @@ function inputsOf(fields: Fields): (string | Uint8Array)[] {
     if (text === '') throw invalidField(param, `'${param}' is an empty string.`)
     return text
   })
+}
+
+/** A task's inputs, where they are images: `input[0]` is `image` here, or `image[0]` of a list. */
+function imageField(param: string, image: unknown): string {
+  if (image === undefined || image === null) return param
+  return param
+    .replace(/^input(?=\[)/, 'image')
+    .replace(/\[\d+\]$/, (place) => (Array.isArray(image) ? place : ''))
 }
 
 /** One text, or a list of them. */

@@ -1,10 +1,10 @@
+import { requiredImage } from '../dialects/decode-image.ts'
 import { decodeModel } from '../dialects/decode-model.ts'
 import type { DialectRequest, RunAction } from '../dialects/dialect.ts'
 import { decodeExtensions } from '../dialects/extensions.ts'
-import { asString, invalidField, optionalNumber } from '../dialects/fields.ts'
+import { optionalNumber } from '../dialects/fields.ts'
 import type { DetectedObject } from '../runs/collect-values.ts'
 import type { Part } from '../tasks/part.ts'
-import { decodeImage } from './decode-image.ts'
 import { describedBody } from './described-request.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
@@ -14,8 +14,7 @@ export function decodeDetect({ body, headers }: DialectRequest): RunAction {
   const model = decodeModel(fields)
   const threshold = optionalNumber(fields, 'threshold', { least: 0, most: 1 })
   const options = decodeExtensions(fields, headers)
-  if (fields['image'] === undefined) throw invalidField('image', "'image' is missing; send a data URI.")
-  const image = decodeImage(asString(fields['image'], 'image'), 'image')
+  const image = requiredImage(fields)
   return {
     type: 'run',
     model,

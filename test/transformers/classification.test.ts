@@ -150,7 +150,12 @@ describe.runIf(HAS_TRANSFORMERS)('E1: classification on the engine transformers'
     ],
     ['a picture at an address', { model: 'colours', image: 'http://127.0.0.1/red.png' }, 'image'],
     ['a drawing', { model: 'colours', image: 'data:image/svg+xml;base64,PHN2Zy8+' }, 'image'],
-    ['half an image', { model: 'colours', image: dataUri(png(64, 64, RED).subarray(0, 60)) }, 'input[0]'],
+    ['half an image', { model: 'colours', image: dataUri(png(64, 64, RED).subarray(0, 60)) }, 'image'],
+    [
+      'half an image among others',
+      { model: 'colours', image: [dataUri(png(2, 2, RED)), dataUri(png(64, 64, RED).subarray(0, 60))] },
+      'image[1]',
+    ],
   ])('%s is a 400 that names the field', async (_, body, param, code) => {
     expect(await post(body)).toMatchObject(refusal(param, code))
   })
@@ -160,7 +165,7 @@ describe.runIf(HAS_TRANSFORMERS)('E1: classification on the engine transformers'
     const large = Buffer.from(small)
     large.writeUInt32BE(60_000, 16)
     large.writeUInt32BE(60_000, 20)
-    expect(await post({ model: 'colours', image: dataUri(large) })).toMatchObject(refusal('input[0]'))
+    expect(await post({ model: 'colours', image: dataUri(large) })).toMatchObject(refusal('image'))
   })
 
   it('a damaged graph is a load that failed, and other tasks are refused before a load', async () => {
