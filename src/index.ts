@@ -8,10 +8,12 @@ export { loadConfiguration, type LoadConfigurationOptions } from './config.ts'
 export { ModelyardError, type ErrorCode } from './base/errors.ts'
 export type { YardEvent, YardEvents } from './events/event-map.ts'
 export type {
+  CaptioningRequest,
   ChatRequest,
   ClassificationRequest,
   DetectionRequest,
   CompletionRequest,
+  EmbeddedInput,
   EmbeddingRequest,
   RerankRequest,
   SpeechRequest,

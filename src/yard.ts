@@ -12,6 +12,7 @@ import type { YardEvent } from './events/event-map.ts'
 import type { ContextListing } from './pool/context-listing.ts'
 import type { LoadForecast } from './pool/forecast.ts'
 import {
+  captioningRun,
   chatRun,
   classificationRun,
   detectionRun,
@@ -21,6 +22,7 @@ import {
   warmRun,
   speechRun,
   transcriptionRun,
+  type CaptioningRequest,
   type ChatRequest,
   type ClassificationRequest,
   type DetectionRequest,
@@ -191,7 +193,7 @@ export class Yard implements YardPort, AsyncDisposable {
     return new TextStream(this.startRun(completionRun(request)))
   }
 
-  /** One normalised vector per text, in order. */
+  /** One normalised vector per text or picture, in order. */
   async embed(request: EmbeddingRequest): Promise<Embeddings> {
     return collectVectors(this.startRun(embeddingRun(request)))
   }
@@ -223,6 +225,11 @@ export class Yard implements YardPort, AsyncDisposable {
   /** What is on a picture and where, the likeliest first. */
   async detect(request: DetectionRequest): Promise<Detection> {
     return collectObjects(this.startRun(detectionRun(request)))
+  }
+
+  /** What is on a picture, or written on it: iterate it, or await `.text()`. Wrong options are thrown by this call. */
+  caption(request: CaptioningRequest): TextStream {
+    return new TextStream(this.startRun(captioningRun(request)))
   }
 
   startRun(request: RunRequest): Run {

@@ -37,6 +37,8 @@ export interface EngineCapabilities {
   grammar: boolean
   /** Classification with labels of the asker's own. */
   zeroShot: boolean
+  /** Images as what embeddings are made of. */
+  imageEmbedding: boolean
 }
 
 /** What an engine says that writes plain text and nothing else: to be spread, then told what it can (`{...NO_CAPABILITIES, tasks: ['chat']}`). */
@@ -56,6 +58,7 @@ export const NO_CAPABILITIES: EngineCapabilities = {
   logitBias: false,
   grammar: false,
   zeroShot: false,
+  imageEmbedding: false,
 }
 
 /** Facts about this machine that a plan depends on. */

@@ -1,4 +1,5 @@
 import { ModelyardError } from '../base/errors.ts'
+import type { EmbeddingInput } from '../tasks/embedding-task.ts'
 import type { Task } from '../tasks/task.ts'
 import type { LoadPlan } from './engine.ts'
 
@@ -7,6 +8,14 @@ export function requireTask(task: Task, plan: LoadPlan): void {
   if (plan.capabilities.tasks.includes(task.kind)) return
   throw new ModelyardError('unsupported', `Model "${plan.model}" cannot do ${task.kind} tasks.`, {
     details: { param: 'model', task: task.kind },
+  })
+}
+
+/** For models that read texts alone. @param index its place among the inputs @throws ModelyardError `unsupported` for an image */
+export function requireText(input: EmbeddingInput, index: number, { model }: LoadPlan): string | number[] {
+  if (!(input instanceof Uint8Array)) return input
+  throw new ModelyardError('unsupported', `Model "${model}" takes texts, not images.`, {
+    details: { param: `input[${index}]`, feature: 'images' },
   })
 }
 

@@ -1,10 +1,12 @@
 import { parseDuration } from '../base/durations.ts'
 import { ModelyardError } from '../base/errors.ts'
+import { isMap } from '../base/is-map.ts'
 import { nearestNames } from '../base/nearest.ts'
 import type { AskingRun } from '../engines/engine.ts'
 import type { Priority } from '../pool/limits.ts'
 import type { ChatTask, OutputFormat } from '../tasks/chat-task.ts'
 import { checkTask } from '../tasks/check-task.ts'
+import type { EmbeddingInput } from '../tasks/embedding-task.ts'
 import type { Message, ToolChoice } from '../tasks/message.ts'
 import type { Sampling, TextGeneration } from '../tasks/sampling.ts'
 import type { AudioFormat } from '../tasks/speech-task.ts'
@@ -71,18 +73,21 @@ export interface RerankRequest extends CallOptions {
   documents: string[]
 }
 
+/** A text, or the bytes of a whole image file (PNG, JPEG, WebP, GIF, AVIF or TIFF) for models that embed images. */
+export type EmbeddedInput = string | Uint8Array | { text: string } | { image: Uint8Array }
+
 export interface EmbeddingRequest extends CallOptions {
-  /** One text or many; the answer has one vector for each, in order. */
-  input: string | string[]
+  /** One input or many; the answer has one vector for each, in order. */
+  input: EmbeddedInput | EmbeddedInput[]
   dimensions?: number
 }
 
 export interface ClassificationRequest extends CallOptions {
   /** Texts, or bytes of whole image files (PNG, JPEG, WebP, GIF, AVIF or TIFF); one or many. */
   input: string | Uint8Array | (string | Uint8Array)[]
-  /** Labels of your own, for texts and models that judge what follows from them (zero-shot). Default: those the model was trained for. */
+  /** Labels of your own (zero-shot): for texts and models that judge what follows from them, for images and CLIP. Default: those the model was trained for. */
   labels?: string[]
-  /** With `labels`: the sentence they are judged in, with `{}` for the label. Default `This example is {}.` */
+  /** With `labels`: the sentence they are judged in, with `{}` for the label. Default `This example is {}.`, of images `This is a photo of {}.` */
   hypothesis?: string
   /** With `labels`: several may be right. Default false: their scores sum to 1. */
   multiple?: boolean
@@ -93,6 +98,13 @@ export interface DetectionRequest extends CallOptions {
   image: Uint8Array
   /** 0…1: only what is as likely as this. Default 0.5. */
   threshold?: number
+}
+
+export interface CaptioningRequest extends CallOptions {
+  /** Bytes of a whole image file: PNG, JPEG, WebP, GIF, AVIF or TIFF. */
+  image: Uint8Array
+  /** Default: what the model's folder says, then as many as it can hold. 0 writes nothing. */
+  maxTokens?: number
 }
 
 export interface TranscriptionRequest extends CallOptions {
@@ -253,11 +265,21 @@ export function rerankRun(request: RerankRequest): RunRequest {
 /** @throws ModelyardError `invalid_request` naming the option that is wrong */
 export function embeddingRun(request: EmbeddingRequest): RunRequest {
   refuseUnknownKeys(request, [...CALL_KEYS, 'input', 'dimensions'])
-  const inputs = typeof request.input === 'string' ? [request.input] : request.input
+  const inputs = Array.isArray(request.input) ? request.input : [request.input]
   return runRequest(request, {
     kind: 'embedding',
-    inputs,
+    inputs: inputs.map(embeddedInput),
     ...pick(request, ['dimensions']),
+  })
+}
+
+function embeddedInput(input: EmbeddedInput, index: number): EmbeddingInput {
+  if (!isMap(input) || input instanceof Uint8Array) return input
+  const { text, image } = input as { text?: string; image?: Uint8Array }
+  const known = Object.keys(input).length === 1 ? (text ?? image) : undefined
+  if (known !== undefined) return known
+  throw new ModelyardError('invalid_request', `input[${index}]: must be a text, {text} or {image}.`, {
+    details: { param: `input[${index}]` },
   })
 }
 
@@ -275,6 +297,13 @@ export function detectionRun(request: DetectionRequest): RunRequest {
   refuseUnknownKeys(request, [...CALL_KEYS, 'image', 'threshold'])
   const { image } = request
   return runRequest(request, { kind: 'detection', image, ...pick(request, ['threshold']) })
+}
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function captioningRun(request: CaptioningRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, 'image', 'maxTokens'])
+  const { image } = request
+  return runRequest(request, { kind: 'captioning', image, ...pick(request, ['maxTokens']) })
 }
 
 const TRANSCRIPTION_KEYS = ['language', 'translate', 'prompt', 'temperature'] as const

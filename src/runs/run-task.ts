@@ -22,7 +22,7 @@ import type { RunLog } from './run-log.ts'
 import { partsOf, type RunReader } from './run-reader.ts'
 import type { Run, RunInfo, RunRequest } from './run.ts'
 import { AnswerCollector } from './answer-collector.ts'
-import { unsupportedFeature } from './unsupported-feature.ts'
+import { describeTasks, unsupportedFeature } from './unsupported-feature.ts'
 
 /**
  * Milliseconds after an abort in which the engine may end the run; then its caller waits no longer. An engine in the middle of a native step
@@ -162,8 +162,12 @@ class RunningTask implements RunReader {
     const { task } = this.#request
     const feature = unsupportedFeature(task, prepared.capabilities)
     if (feature !== undefined) {
-      const what = feature === 'task' ? `${task.kind} tasks` : feature.replace('-', ' ')
-      const message = `The model "${prepared.id}" does not support ${what} here.`
+      const { capabilities } = prepared
+      const what =
+        feature === 'task'
+          ? `${task.kind} tasks here; it does ${describeTasks(capabilities)}`
+          : `${feature.replace('-', ' ')} here`
+      const message = `The model "${prepared.id}" does not support ${what}.`
       throw new ModelyardError('unsupported', message, { details: { feature, model: prepared.id } })
     }
     if (this.#surroundings.crashes.isPoison(prepared.id, task)) throw poisonError(prepared.id)

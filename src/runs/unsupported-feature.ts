@@ -4,7 +4,7 @@ import type { ClassificationTask } from '../tasks/classification-task.ts'
 import type { CompletionTask } from '../tasks/completion-task.ts'
 import type { EmbeddingTask } from '../tasks/embedding-task.ts'
 import type { ContentPart } from '../tasks/message.ts'
-import type { Task } from '../tasks/task.ts'
+import type { Task, TaskKind } from '../tasks/task.ts'
 
 /** Something a task needs that an engine may lack. Dialects map it to the name of their own field. */
 export type Feature =
@@ -23,6 +23,13 @@ export type Feature =
   | 'prompt-logprobs'
   | 'logit-bias'
   | 'zero-shot'
+
+/** Tasks that no other server's API has a route for, and where they are asked. */
+const OWN_ROUTES: Partial<Record<TaskKind, string>> = {
+  classification: 'POST /api/yard/classify',
+  detection: 'POST /api/yard/detect',
+  captioning: 'POST /api/yard/caption',
+}
 
 type Need = [feature: Feature, needed: boolean, has: boolean]
 
@@ -61,7 +68,10 @@ function completionNeeds(task: CompletionTask, can: EngineCapabilities): Need[] 
 }
 
 function embeddingNeeds(task: EmbeddingTask, can: EngineCapabilities): Need[] {
-  return [['token-input', task.inputs.some((input) => typeof input !== 'string'), can.tokenInput]]
+  return [
+    ['token-input', task.inputs.some((input) => Array.isArray(input)), can.tokenInput],
+    ['images', task.inputs.some((input) => input instanceof Uint8Array), can.imageEmbedding],
+  ]
 }
 
 function classificationNeeds({ inputs, labels }: ClassificationTask, can: EngineCapabilities): Need[] {
@@ -76,6 +86,15 @@ function needsOf(task: Task, can: EngineCapabilities): Need[] {
   if (task.kind === 'completion') return completionNeeds(task, can)
   if (task.kind === 'classification') return classificationNeeds(task, can)
   return task.kind === 'embedding' ? embeddingNeeds(task, can) : []
+}
+
+/** For whoever asked a model for what it is not for: `captioning (POST /api/yard/caption)`. */
+export function describeTasks({ tasks }: EngineCapabilities): string {
+  const described = tasks.map((kind) => {
+    const route = OWN_ROUTES[kind]
+    return route === undefined ? kind : `${kind} (${route})`
+  })
+  return described.join(', ')
 }
 
 /** The first thing the task needs and the engine lacks; undefined when all is there. Pure; asked before anything is loaded. */

@@ -104,7 +104,8 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
       model: TEXT,
       kind: {
         ...TEXT,
-        description: 'chat, completion, embedding, rerank, transcription, speech, classification, detection.',
+        description:
+          'chat, completion, embedding, rerank, transcription, speech, classification, detection, captioning.',
       },
       outcome: { ...TEXT, description: 'A finish reason or an error code.' },
       since: { ...WHOLE, description: 'Milliseconds since 1970.' },
@@ -158,6 +159,12 @@ export const CONTROL_DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = 
     summary: 'What is on an image and where, in pixels; the likeliest first. Needs a key for inference only.',
     body: schemas.DETECT,
     answer: schemas.DETECTED,
+    errors: INFERENCE,
+  },
+  'POST /api/yard/caption': {
+    summary: 'What is on an image, or written on it, as a text. Needs a key for inference only.',
+    body: schemas.CAPTION,
+    answer: schemas.CAPTIONED,
     errors: INFERENCE,
   },
   'GET /api/yard/logs': {

@@ -7,6 +7,7 @@ import type { LoadWish } from '../runs/load-wish.ts'
 import type { EventHistory } from './event-history.ts'
 import { describedBody } from './described-request.ts'
 import { answerRun, type RunContext } from './answer-run.ts'
+import { decodeCaption } from './caption-route.ts'
 import { decodeClassify } from './classify-route.ts'
 import { decodeDetect } from './detect-route.ts'
 import { contextRoutes } from './context-routes.ts'
@@ -134,6 +135,7 @@ export function controlRoutes(
     { ...common, method: 'POST', path: '/api/yard/unload', body: 'json', handle: unload },
     inference('/api/yard/classify', decodeClassify),
     inference('/api/yard/detect', decodeDetect),
+    inference('/api/yard/caption', decodeCaption),
     ...(options.control === undefined ? [] : managementRoutes(options.control, clock)),
   ]
   return routes

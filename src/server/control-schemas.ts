@@ -314,7 +314,8 @@ export const CLASSIFY: JsonSchema = record(
     image: { ...ONE_OR_MANY, description: 'Data URIs of images; for models that classify images.' },
     labels: {
       ...list(TEXT),
-      description: 'Labels of your own (zero-shot), for models that were trained on entailment.',
+      description:
+        'Labels of your own (zero-shot), for texts and models that were trained on entailment, and for images and CLIP.',
     },
     hypothesis: { ...TEXT, default: 'This example is {}.' },
     multiple: { ...FLAG, default: false, description: 'Several labels can be right.' },
@@ -346,4 +347,24 @@ export const DETECTED: JsonSchema = record({
     }),
   ),
   usage: TOKENS,
+})
+
+export const CAPTION: JsonSchema = record(
+  { model: TEXT, image: { ...TEXT, description: 'A data URI.' } },
+  {
+    max_tokens: {
+      ...WHOLE,
+      minimum: 0,
+      description:
+        'Tokens to write at most; default: what the model’s folder says, then as many as it can hold.',
+    },
+    ...CALL,
+  },
+)
+
+export const CAPTIONED: JsonSchema = record({
+  model: TEXT,
+  text: TEXT,
+  finish_reason: { enum: ['stop', 'length'] },
+  usage: record({ prompt_tokens: WHOLE, completion_tokens: WHOLE, total_tokens: WHOLE }),
 })

@@ -1,6 +1,5 @@
 import type { RunEncoder } from '../dialects/dialect.ts'
 import type { Part, Result } from '../tasks/part.ts'
-import type { Usage } from '../tasks/usage.ts'
 import { controlErrors } from './control-errors.ts'
 
 /** The answer of one run as one JSON object: what was made of its parts, and its usage. */
@@ -8,11 +7,11 @@ export class WholeAnswer implements RunEncoder {
   readonly streaming = false
   readonly contentType = 'application/json'
   readonly #take: (part: Part) => void
-  readonly #fields: () => Record<string, unknown>
-  #usage: Usage | undefined
+  readonly #fields: (result: Result | undefined) => Record<string, unknown>
+  #result: Result | undefined
 
-  /** `take` is given each part, `fields` is asked at the end. */
-  constructor(take: (part: Part) => void, fields: () => Record<string, unknown>) {
+  /** `take` is given each part, `fields` is asked at the end; a `usage` of its own goes before that of inputs alone. */
+  constructor(take: (part: Part) => void, fields: (result: Result | undefined) => Record<string, unknown>) {
     this.#take = take
     this.#fields = fields
   }
@@ -22,15 +21,16 @@ export class WholeAnswer implements RunEncoder {
     return ''
   }
 
-  end({ usage }: Result): string {
-    this.#usage = usage
+  end(result: Result): string {
+    this.#result = result
     return ''
   }
 
   finish(): string {
-    const { promptTokens = 0, completionTokens = 0 } = this.#usage ?? {}
+    const { promptTokens = 0, completionTokens = 0 } = this.#result?.usage ?? {}
     const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens + completionTokens }
-    return JSON.stringify({ ...this.#fields(), usage })
+    const fields = this.#fields(this.#result)
+    return JSON.stringify({ ...fields, usage: fields['usage'] ?? usage })
   }
 
   /** An answer in one piece has a status of its own: this is for streams alone. */

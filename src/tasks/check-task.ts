@@ -1,4 +1,5 @@
 import { ModelyardError } from '../base/errors.ts'
+import type { CaptioningTask } from './captioning-task.ts'
 import type { ChatTask, OutputFormat } from './chat-task.ts'
 import type { ClassificationTask } from './classification-task.ts'
 import type { CompletionTask } from './completion-task.ts'
@@ -84,10 +85,12 @@ function checkFormat(format: OutputFormat): void {
 }
 
 function checkInputs({ inputs, dimensions }: EmbeddingTask): void {
-  if (!Array.isArray(inputs) || inputs.length === 0) refuse('input', 'must hold at least one text.')
+  if (!Array.isArray(inputs) || inputs.length === 0) refuse('input', 'must hold at least one text or image.')
   inputs.forEach((input, index) => {
+    const param = `input[${index}]`
+    if (input instanceof Uint8Array) return checkPicture(input, param)
     const fine = typeof input === 'string' ? input !== '' : Array.isArray(input) && input.length > 0
-    if (!fine) refuse(`input[${index}]`, 'must be a text or a list of token ids that is not empty.')
+    if (!fine) refuse(param, 'must be a text, a list of token ids or an image, and not empty.')
   })
   checkNumber('dimensions', dimensions, [1, 1_000_000], true)
 }
@@ -149,6 +152,11 @@ function checkDetection({ image, threshold }: DetectionTask): void {
   checkNumber('threshold', threshold, [0, 1], false)
 }
 
+function checkCaptioning({ image, maxTokens }: CaptioningTask): void {
+  checkPicture(image, 'image')
+  checkNumber('maxTokens', maxTokens, [0, 2 ** 31], true)
+}
+
 function checkLabels(labels: string[], hypothesis = '{}'): void {
   if (!Array.isArray(labels) || labels.length === 0) refuse('labels', 'must hold at least one text.')
   labels.forEach((label, index) => {
@@ -168,6 +176,7 @@ export function checkTask(task: Task): void {
   else if (task.kind === 'speech') checkSpeech(task)
   else if (task.kind === 'classification') checkClassification(task)
   else if (task.kind === 'detection') checkDetection(task)
+  else if (task.kind === 'captioning') checkCaptioning(task)
   else checkImage(task)
 }
 

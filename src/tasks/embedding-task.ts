@@ -1,7 +1,10 @@
+/** A text, token ids of this model (range-checked by the engine), or the bytes of a whole image file. */
+export type EmbeddingInput = string | number[] | Uint8Array
+
 export interface EmbeddingTask {
   kind: 'embedding'
-  /** Texts, or token ids of this model (range-checked by the engine). Never empty; order is kept. */
-  inputs: (string | number[])[]
+  /** Never empty; order is kept. */
+  inputs: EmbeddingInput[]
   /** Length of the vectors wanted; shorter ones are cut and normalised again. */
   dimensions?: number
 }

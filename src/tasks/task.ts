@@ -1,3 +1,4 @@
+import type { CaptioningTask } from './captioning-task.ts'
 import type { ChatTask } from './chat-task.ts'
 import type { ClassificationTask } from './classification-task.ts'
 import type { CompletionTask } from './completion-task.ts'
@@ -19,6 +20,7 @@ export type Task =
   | ImageTask
   | ClassificationTask
   | DetectionTask
+  | CaptioningTask
 
 export type TaskKind = Task['kind']
 

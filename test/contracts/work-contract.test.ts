@@ -4,6 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engines/engine.ts'
 import { SpeechEngine } from '../../src/engines/speech/speech-engine.ts'
 import { workContract, type WorkContractSubject } from '../../src/testing/index.ts'
+import { writeCaptioner } from '../models/tiny-vision-onnx.ts'
+import { png, RED, WHITE } from '../models/tiny-image.ts'
 import { foxes } from '../models/fox-sound.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder } from '../models/paths.ts'
 import { HAS_TRANSFORMERS, inWorker, planOf, pulled, transformersEngine } from '../transformers/fixtures.ts'
@@ -12,10 +14,10 @@ const folder = await temporaryFolder()
 afterAll(() => removeFolder(folder))
 
 /** A copy of a model's folder with half of one file. */
-async function damaged(path: string, file: string, name: string): Promise<string> {
+async function damaged(path: string, file: string, name: string, length = 100_000): Promise<string> {
   const copy = join(folder, name)
   await cp(path, copy, { recursive: true })
-  await truncate(join(copy, file), 100_000)
+  await truncate(join(copy, file), length)
   return copy
 }
 
@@ -78,6 +80,26 @@ function whisperSubject(engine: Engine): WorkContractSubject {
   }
 }
 
+function captionSubject(engine: Engine): WorkContractSubject {
+  const path = writeCaptioner(join(folder, 'writer'))
+  return {
+    engine,
+    plan: async () => planOf(engine, path),
+    task: { kind: 'captioning', image: png(8, 8, RED) },
+    verify: (parts) => {
+      const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+      expect(text).toBe('a red picture')
+    },
+    long: { kind: 'captioning', image: png(8, 8, WHITE) },
+    refused: {
+      task: { kind: 'captioning', image: png(64, 64, RED).subarray(0, 60) },
+      code: 'invalid_request',
+    },
+    corrupt: async () =>
+      planOf(engine, await damaged(path, 'onnx/decoder_model_merged.onnx', 'scribbler', 100)),
+  }
+}
+
 const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] = [
   {
     name: 'transformers, in-process',
@@ -93,6 +115,11 @@ const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] 
     name: 'transformers with Whisper, in a worker',
     runs: whisper !== undefined,
     subject: whisperSubject(inWorker(transformersEngine())),
+  },
+  {
+    name: 'transformers with a writer of captions, in a worker',
+    runs: HAS_TRANSFORMERS,
+    subject: captionSubject(inWorker(transformersEngine())),
   },
   {
     name: 'speech, in a worker',

@@ -30,6 +30,7 @@ const FEATURES: Record<Exclude<keyof EngineCapabilities, 'tasks'>, string> = {
   echo: 'echo of the prompt',
   logitBias: 'logit bias',
   zeroShot: 'labels of one’s own (zero-shot classification)',
+  imageEmbedding: 'embeddings of images',
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -54,8 +55,9 @@ const UNVERIFIED = [
   'Kokoro’s voices and voices with several speakers in speech: real code, no such voice could be had',
   'multilingual Whisper in transformers (languages, their detection, translation): real code; the weights at hand know English only',
   'an abort while one of Whisper’s larger encoders runs in transformers: the client is let go within a quarter of a second, the slot is booked until the step is over; seen with the tiny one only',
-  'classification, and detection in transformers: against graphs that the tests write; no weights could be had',
-  'images, image to image and captioning: not there',
+  'classification, detection, captioning and embeddings of images in transformers: against graphs that the tests write; no weights could be had',
+  'models that write about images and take a prompt (Florence-2, BLIP, Donut with a question) in transformers: not there',
+  'images and image to image: not there',
   'vLLM, SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard and fakes; no real one of these in this version',
   'vLLM in several processes as one worker (`start: {count: 2}`): real code, run with small programs that behave so; not with vLLM',
 ]

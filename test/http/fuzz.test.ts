@@ -33,6 +33,7 @@ const MORE: Target[] = [
   { shape: 'control', method: 'GET', path: '/api/yard/state' },
   { shape: 'control', method: 'POST', path: '/api/yard/classify', body: { model: 'm', input: ['a', 'b'], labels: ['x', 'y'], hypothesis: 'It is {}.', multiple: true, top: 1, priority: 'normal' } },
   { shape: 'control', method: 'POST', path: '/api/yard/detect', body: { model: 'm', image: 'data:image/png;base64,iVBORw0KGgo=', threshold: 0.5 } },
+  { shape: 'control', method: 'POST', path: '/api/yard/caption', body: { model: 'm', image: 'data:image/png;base64,iVBORw0KGgo=', max_tokens: 5 } },
   { shape: 'openai', method: 'POST', path: '/v1/audio/transcriptions', body: VALID_FORM, isForm: true },
   { shape: 'openai', method: 'GET', path: '/v1/models/m' },
   { shape: 'ollama', method: 'GET', path: '/api/ps' },

@@ -109,6 +109,7 @@ it('H4: the OpenAPI document has every control route, and real answers are what 
     'get /api/yard/logs',
     'post /api/yard/classify',
     'post /api/yard/detect',
+    'post /api/yard/caption',
   ]
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
@@ -149,6 +150,7 @@ describe('H4: the server takes what the document says and nothing else', () => {
     const url = await open()
     const withBody = (await operations(url)).filter(({ operation }) => operation.requestBody !== undefined)
     expect(withBody.map(({ path }) => path).toSorted()).toEqual([
+      '/api/yard/caption',
       '/api/yard/classify',
       '/api/yard/contexts/remove',
       '/api/yard/detect',

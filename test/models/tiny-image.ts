@@ -5,6 +5,7 @@ export type Colour = readonly [red: number, green: number, blue: number]
 export const RED: Colour = [255, 0, 0]
 export const GREEN: Colour = [0, 255, 0]
 export const BLUE: Colour = [0, 0, 255]
+export const WHITE: Colour = [255, 255, 255]
 
 /** A PNG file whose left half has one colour and whose right half has another. */
 export function png(width: number, height: number, left: Colour, right: Colour = left): Uint8Array {

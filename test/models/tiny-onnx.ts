@@ -3,15 +3,22 @@ import { join } from 'node:path'
 import { OnnxGraph } from '../../src/models/onnx/onnx-graph.ts'
 
 /** Words of the tiny models, after the marks. The last ones say nothing. */
-const MARKS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]']
+export const MARKS: readonly string[] = ['[PAD]', '[UNK]', '[CLS]', '[SEP]']
 const WORDS = ['good', 'nice', 'bad', 'awful', 'sport', 'music', 'food']
 const EMPTY_WORDS = ['this', 'example', 'is', 'about', '.', 'the', 'and']
 const VOCABULARY = [...MARKS, ...WORDS, ...EMPTY_WORDS]
 
-/** Writes a folder as it lies on the hub. */
-function writeFolder(folder: string, graph: OnnxGraph, files: Record<string, unknown>): string {
+/** Writes a folder as it lies on the hub. @param graphs one, or several by their names */
+export function writeFolder(
+  folder: string,
+  graphs: OnnxGraph | Readonly<Record<string, OnnxGraph>>,
+  files: Record<string, unknown>,
+): string {
   mkdirSync(join(folder, 'onnx'), { recursive: true })
-  writeFileSync(join(folder, 'onnx/model.onnx'), Buffer.concat(graph.toModel()))
+  const named = graphs instanceof OnnxGraph ? { model: graphs } : graphs
+  for (const [name, graph] of Object.entries(named)) {
+    writeFileSync(join(folder, `onnx/${name}.onnx`), Buffer.concat(graph.toModel()))
+  }
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(folder, name), JSON.stringify(content))
   }
@@ -26,7 +33,8 @@ function labels(names: readonly string[]): Record<string, unknown> {
   }
 }
 
-function tokenizer(): Record<string, unknown> {
+/** Words that are numbered in the order given, the marks before them. */
+export function tokenizer(words: readonly string[]): Record<string, unknown> {
   const mark = (content: string, id: number): object => ({
     id,
     content,
@@ -56,12 +64,12 @@ function tokenizer(): Record<string, unknown> {
     model: {
       type: 'WordLevel',
       unk_token: '[UNK]',
-      vocab: Object.fromEntries(VOCABULARY.map((word, id) => [word, id])),
+      vocab: Object.fromEntries([...MARKS, ...words].map((word, id) => [word, id])),
     },
   }
 }
 
-const TOKENIZER_SETTINGS = {
+export const TOKENIZER_SETTINGS = {
   tokenizer_class: 'BertTokenizer',
   model_max_length: 64,
   unk_token: '[UNK]',
@@ -79,7 +87,7 @@ function textFiles(names: readonly string[], more: object = {}): Record<string, 
       ...labels(names),
       ...more,
     },
-    'tokenizer.json': tokenizer(),
+    'tokenizer.json': tokenizer([...WORDS, ...EMPTY_WORDS]),
     'tokenizer_config.json': TOKENIZER_SETTINGS,
   }
 }
@@ -124,9 +132,10 @@ export function writeEntailmentModel(folder: string): string {
   return writeFolder(folder, graph, textFiles(['contradiction', 'neutral', 'entailment']))
 }
 
-const SIDE = 32
+/** Pixels on each side that the tiny models see. */
+export const SIDE = 32
 
-function seenFiles(
+export function seenFiles(
   architecture: string,
   modelType: string,
   names: readonly string[],
@@ -146,7 +155,7 @@ function seenFiles(
   }
 }
 
-const COLOURS = ['red', 'green', 'blue']
+export const COLOURS: readonly string[] = ['red', 'green', 'blue']
 
 /** Finds a colour on the left half and one on the right half, where there is enough of it. */
 export function writeDetector(folder: string): string {

@@ -1,8 +1,18 @@
-import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
+import { isMap } from '../../base/is-map.ts'
+import type { EmbeddingInput, EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { DialectRequest, RunAction } from '../dialect.ts'
 import { decodeBody, decodeModel } from '../decode-model.ts'
 import { decodeExtensions } from '../extensions.ts'
-import { asArray, invalidField, optionalChoice, optionalNumber, wrongType, type Fields } from '../fields.ts'
+import { decodeImage } from '../decode-image.ts'
+import {
+  asArray,
+  asString,
+  invalidField,
+  optionalChoice,
+  optionalNumber,
+  wrongType,
+  type Fields,
+} from '../fields.ts'
 import { refuseUnsupported } from '../parameter-table.ts'
 import { decodeTokens } from './decode-completion.ts'
 import { EmbeddingAnswer } from './encode-embedding.ts'
@@ -34,9 +44,12 @@ export function decodeEmbeddingTask(body: Fields): EmbeddingTask {
   return task
 }
 
-/** A text, texts, one list of token ids, or several (BR-33). Empty texts are refused, as in the API. */
-function decodeInputs(value: unknown): (string | number[])[] {
-  if (typeof value === 'string') return [checkText(value, 'input')]
+/**
+ * A text, texts, one list of token ids, or several (BR-33). Empty texts are refused, as in the API, which has no images: they are objects,
+ * `{image}` beside `{text}`, as Jina's API has them.
+ */
+function decodeInputs(value: unknown): EmbeddingInput[] {
+  if (typeof value === 'string' || isMap(value)) return [decodeInput(value, 'input', false)]
   if (value === undefined) throw invalidField('input', `'input' is missing.`)
   const inputs = asArray(value, 'input')
   if (inputs.length === 0) throw invalidField('input', `'input' is an empty array.`)
@@ -45,10 +58,21 @@ function decodeInputs(value: unknown): (string | number[])[] {
   return inputs.map((input, index) => decodeInput(input, `input[${index}]`, tokens))
 }
 
-function decodeInput(input: unknown, param: string, tokens: boolean): string | number[] {
+function decodeInput(input: unknown, param: string, tokens: boolean): EmbeddingInput {
   if (tokens && Array.isArray(input)) return decodeTokens(input, param)
   if (!tokens && typeof input === 'string') return checkText(input, param)
+  if (!tokens && isMap(input)) return decodeObject(input, param)
   throw wrongType(param, tokens ? 'an array of token ids, as the first is' : 'a string', input)
+}
+
+/** `{text}` or `{image: "data:…"}`, and nothing else. */
+function decodeObject(input: Fields, param: string): string | Uint8Array {
+  const [name, ...others] = Object.keys(input)
+  const field = `${param}.${name}`
+  if (others.length > 0 || (name !== 'text' && name !== 'image'))
+    throw invalidField(param, `'${param}' must have one field, 'text' or 'image'.`)
+  const value = asString(input[name], field)
+  return name === 'text' ? checkText(value, field) : decodeImage(value, field)
 }
 
 function checkText(text: string, param: string): string {

@@ -24,4 +24,8 @@ export const COMPLETION_FEATURE_FIELDS: FeatureFields = {
   'logit-bias': 'logit_bias',
 }
 
-export const EMBEDDING_FEATURE_FIELDS: FeatureFields = { task: 'model', 'token-input': 'input' }
+export const EMBEDDING_FEATURE_FIELDS: FeatureFields = {
+  task: 'model',
+  'token-input': 'input',
+  images: 'input',
+}

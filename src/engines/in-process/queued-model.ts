@@ -1,5 +1,5 @@
 import { ModelyardError } from '../../base/errors.ts'
-import type { Part, PartStream, Result } from '../../tasks/part.ts'
+import type { FinishReason, Part, PartStream, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
 import type { LoadPlan, RunOptions } from '../engine.ts'
@@ -8,11 +8,17 @@ import type { ModelLifetime } from './model-lifetime.ts'
 import { PartChannel } from './part-channel.ts'
 import { WorkQueue } from './work-queue.ts'
 
+/** What a work used beside the prompt's tokens, and how it ended where that is not by itself. */
+export interface WorkEnd extends Partial<Usage> {
+  /** Default `stop`. */
+  finishReason?: FinishReason
+}
+
 /**
- * What a task comes to: its parts, `started` first. Returns what it used, if that is more than the prompt's tokens. `isOver` tells that
- * nobody wants the rest: a long native step is to be cut short.
+ * What a task comes to: its parts, `started` first. Returns what there is to say of its end. `isOver` tells that nobody wants the rest: a
+ * long native step is to be cut short.
  */
-export type Work = (isOver: () => boolean) => AsyncGenerator<Part, Partial<Usage> | undefined, void>
+export type Work = (isOver: () => boolean) => AsyncGenerator<Part, WorkEnd | undefined, void>
 
 /** What is done with inputs that are evaluated whole. */
 export interface WholeInputWork {
@@ -93,9 +99,10 @@ export class QueuedModel extends InProcessModel {
       await channel.put(step.value)
       if (channel.closed) await parts.return(undefined)
     }
+    const { finishReason = 'stop', ...used } = step.value ?? {}
     return {
-      finishReason: 'stop',
-      usage: { ...NO_USAGE, promptTokens, ...step.value },
+      finishReason,
+      usage: { ...NO_USAGE, promptTokens, ...used },
       timings: { prefill: lifetime.clock.now() - begun, decode: 0 },
     }
   }

@@ -6,7 +6,7 @@ import type { RerankTask } from '../../tasks/rerank-task.ts'
 import type { LoadPlan } from '../engine.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
 import { fitted } from '../llama-cpp/unit-vector.ts'
-import { requireTask } from '../task-checks.ts'
+import { requireTask, requireText } from '../task-checks.ts'
 import type { ServerConnection } from '../supervision/server-connection.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -71,7 +71,7 @@ async function embeddingInputs(
 ): Promise<PooledInputs> {
   requireDimensions(dimensions, host.plan.facts.gguf?.embeddingLength ?? Infinity)
   const tokens = await each(inputs, async (input, index) => {
-    const found = await tokensOf(input, index, host, signal)
+    const found = await tokensOf(requireText(input, index, host.plan), index, host, signal)
     requireLength(found.length, host.plan.contextSize, {
       what: `input ${index}`,
       index,

@@ -8,6 +8,7 @@ import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
 import { fitted } from '../llama-cpp/unit-vector.ts'
 import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
 import { stepwise } from '../in-process/stepwise-work.ts'
+import { requireText } from '../task-checks.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** Characters from which a text is judged before it is cut into tokens: some tokenizers drop spaces, so that shorter ones may still fit. */
@@ -56,7 +57,7 @@ export class EmbeddingWork implements WholeInputWork {
 
   #inputsOf(task: Task): number[][] {
     if (task.kind !== 'embedding') throw unsupported(this.#plan, task)
-    return task.inputs.map((input, index) => this.#tokensOf(input, index))
+    return task.inputs.map((input, index) => this.#tokensOf(requireText(input, index, this.#plan), index))
   }
 
   #tokensOf(input: string | number[], index: number): number[] {

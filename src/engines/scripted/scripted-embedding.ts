@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { ModelyardError } from '../../base/errors.ts'
-import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
+import type { EmbeddingInput, EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { PartStream } from '../../tasks/part.ts'
 import { words } from './prompt-tokens.ts'
 import { normalised, pseudoRandomVector, shortened } from './pseudo-random-vector.ts'
@@ -11,7 +12,9 @@ import { sufferTrouble } from './trouble.ts'
 
 const DEFAULT_DIMENSIONS = 384
 
-export function countInputTokens(input: string | readonly number[]): number {
+/** Images have no tokens. */
+export function countInputTokens(input: EmbeddingInput): number {
+  if (input instanceof Uint8Array) return 0
   return typeof input === 'string' ? words(input).length : input.length
 }
 
@@ -51,24 +54,30 @@ function admit(task: EmbeddingTask, signal: AbortSignal, { plan, options, lifeti
     throw new ModelyardError('invalid_request', message, { details: { param: 'dimensions' } })
   }
   for (const [index, input] of task.inputs.entries()) {
-    checkTokenIds(input, options.vocabularySize, `input[${index}]`)
+    if (Array.isArray(input)) checkTokenIds(input, options.vocabularySize, `input[${index}]`)
     requireRoom(countInputTokens(input), plan.contextSize, `input[${index}]`)
   }
 }
 
 async function embed(
-  input: string | number[],
+  input: EmbeddingInput,
   dimensions: number | undefined,
   signal: AbortSignal,
   { options, script, lifetime }: ScriptedHost,
 ): Promise<Float32Array> {
-  const text = typeof input === 'string' ? input : input.join(' ')
+  const text = textOf(input)
   const entry = findEntry(script, text)
   if (entry !== undefined && entry.prefill > 0) await lifetime.wait(entry.prefill, signal)
   const trouble = entry?.troubles[0]
   if (trouble !== undefined) await sufferTrouble(trouble, lifetime, signal)
   const full = vectorOf(entry, text, options.dimensions ?? DEFAULT_DIMENSIONS)
   return dimensions === undefined ? full : shortened(full, dimensions)
+}
+
+/** What stands for an input: entries match it, and its vector depends on nothing else. */
+function textOf(input: EmbeddingInput): string {
+  if (typeof input === 'string') return input
+  return Array.isArray(input) ? input.join(' ') : createHash('sha256').update(input).digest('hex')
 }
 
 function vectorOf(entry: CompiledEntry | undefined, text: string, dimensions: number): Float32Array {

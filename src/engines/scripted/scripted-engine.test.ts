@@ -468,6 +468,15 @@ describe('completions and embeddings', () => {
     expect(norm(a)).toBeCloseTo(1, 5)
   })
 
+  it('gives each image its own vector; images have no tokens', async () => {
+    const model = await load({ dimensions: 16 })
+    const images = [Uint8Array.of(1, 2), Uint8Array.of(2, 1), Uint8Array.of(1, 2)]
+    const [a, b, again] = await vectors(model, embedding(...images))
+    expect(a).toEqual(again)
+    expect(a).not.toEqual(b)
+    expect((await run(model, embedding('a b', ...images))).result.usage.promptTokens).toBe(2)
+  })
+
   it('cuts vectors on request and makes them of length 1 again', async () => {
     const model = await load({ dimensions: 16 })
     const [short] = await vectors(model, { ...embedding('one'), dimensions: 4 })

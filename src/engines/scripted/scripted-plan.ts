@@ -28,6 +28,7 @@ export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
   logitBias: true,
   grammar: true,
   zeroShot: false,
+  imageEmbedding: true,
 }
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */

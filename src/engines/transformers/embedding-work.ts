@@ -1,105 +1,116 @@
 import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
-import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
+import type { EmbeddingInput, EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { Part } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
-import { stepwise } from '../in-process/stepwise-work.ts'
 import { requireTask } from '../task-checks.ts'
-import { loadOptions } from './load-options.ts'
-import { encodeAll, encodeText, feeds } from './text-tokens.ts'
-import type { Encoder, Tensor, TextTokenizer, TransformersModule } from './transformers-module.ts'
-import { transformersOptions } from './transformers-options.ts'
+import type { ImageVectors } from './image-vectors.ts'
+import type { TextVectors } from './text-vectors.ts'
+import { encodeAll } from './text-tokens.ts'
+import type { Tensor } from './transformers-module.ts'
 
-/** Vectors of texts, each evaluated alone: in a batch, the eight-bit ones change with their neighbours. */
+/** What vectors are made with: at least one of them is there; with both, texts and images lie in one space. */
+export interface VectorSources {
+  texts?: TextVectors
+  images?: ImageVectors
+}
+
+/** A text in tokens, or an image's vector: images are evaluated as soon as they are read, so that no more than one is in memory. */
+type Prepared = number[] | Tensor
+
+/** Vectors of texts and images, of length 1. */
 export class EmbeddingWork implements WholeInputWork {
   readonly #plan: LoadPlan
-  readonly #module: TransformersModule
-  readonly #tokenizer: TextTokenizer
-  readonly #model: Encoder
+  readonly #sources: VectorSources
   readonly #clock: Clock
   /** Of its vectors; known after the first. */
   #dimensions: number | undefined
 
-  static async load(plan: LoadPlan, module: TransformersModule, clock: Clock): Promise<EmbeddingWork> {
-    const folder = plan.facts.path ?? ''
-    const tokenizer = await module.AutoTokenizer.from_pretrained(folder)
-    const model = await module.AutoModel.from_pretrained(folder, loadOptions(plan))
-    const work = new EmbeddingWork(plan, module, clock, tokenizer, model)
-    await work.warmUp()
-    return work
-  }
-
-  private constructor(
-    plan: LoadPlan,
-    module: TransformersModule,
-    clock: Clock,
-    tokenizer: TextTokenizer,
-    model: Encoder,
-  ) {
+  constructor(plan: LoadPlan, sources: VectorSources, clock: Clock) {
     this.#plan = plan
-    this.#module = module
+    this.#sources = sources
     this.#clock = clock
-    this.#tokenizer = tokenizer
-    this.#model = model
   }
 
-  /** @throws context_length_exceeded naming the input */
+  /** @throws ModelyardError `unsupported` naming an input that the model does not take; what is too long or damaged is told by the work */
   prepare(task: Task): Work {
-    const { inputs, dimensions } = this.#embeddingOf(task)
-    requireDimensions(dimensions, this.#dimensions)
-    return async function* work(this: EmbeddingWork, isOver: () => boolean) {
-      const read = (input: string | number[], index: number): number[] => this.#tokensOf(input, index)
-      const tokens = await encodeAll(inputs, read, this.#clock, isOver)
-      if (isOver()) return undefined
-      const steps = tokens.map((ids, index) => async (): Promise<Part> => {
-        return { type: 'vector', index, vector: await this.#vectorOf(ids, dimensions) }
-      })
-      return yield* stepwise(lengthOf(tokens), steps)(isOver)
-    }.bind(this)
+    requireTask(task, this.#plan)
+    const asked = task as EmbeddingTask
+    requireDimensions(asked.dimensions, this.#dimensions)
+    asked.inputs.forEach((input, index) => this.#requireSource(input, index))
+    return (isOver) => this.#embed(asked, isOver)
   }
 
   countTokens(task: Task): number {
-    return lengthOf(this.#embeddingOf(task).inputs.map((input, index) => this.#tokensOf(input, index)))
+    requireTask(task, this.#plan)
+    const { inputs } = task as EmbeddingTask
+    return lengthOf(inputs.map((input, index) => this.#tokensOf(input, index)))
   }
 
   async warmUp(): Promise<void> {
-    const { length } = await this.#vectorOf(this.#tokensOf('1', 0), undefined)
-    this.#dimensions = length
+    const { texts, images } = this.#sources
+    const vectors = [await texts?.vectorOf(texts.tokensOf('1', 0)), await images?.vectorOfNothing()]
+    this.#dimensions = vectors.find((vector) => vector !== undefined)?.dims.at(-1)
   }
 
   async dispose(): Promise<void> {
-    await this.#model.dispose()
+    await this.#sources.texts?.dispose()
+    await this.#sources.images?.dispose()
   }
 
-  #embeddingOf(task: Task): EmbeddingTask {
-    requireTask(task, this.#plan)
-    return task as EmbeddingTask
-  }
-
-  #tokensOf(input: string | number[], index: number): number[] {
-    if (typeof input !== 'string') throw unsupportedTokens(this.#plan, index)
-    return encodeText(this.#plan, this.#tokenizer, input, index).input_ids
-  }
-
-  async #vectorOf(tokens: readonly number[], dimensions: number | undefined): Promise<Float32Array> {
-    const inputs = feeds(this.#module, { input_ids: [...tokens] })
-    const pooled = this.#pool(await this.#model(inputs), inputs['attention_mask'] as Tensor)
-    const cut = dimensions === undefined ? pooled : pooled.slice(null, [0, dimensions])
-    return Float32Array.from(cut.normalize(2, -1).data as Float32Array)
-  }
-
-  #pool(outputs: Record<string, Tensor | undefined>, mask: Tensor): Tensor {
-    if (outputs['sentence_embedding'] !== undefined) return outputs['sentence_embedding']
-    const states = outputs['last_hidden_state'] ?? outputs['token_embeddings']
-    if (states === undefined) {
-      const names = Object.keys(outputs).join(', ')
-      throw new ModelyardError('engine_failed', `The model's graph gives no hidden states, only ${names}.`)
+  async *#embed(
+    { inputs, dimensions }: EmbeddingTask,
+    isOver: () => boolean,
+  ): AsyncGenerator<Part, undefined, void> {
+    const read = (input: EmbeddingInput, index: number): number[] => this.#tokensOf(input, index)
+    const tokens = await encodeAll(inputs, read, this.#clock, isOver)
+    const prepared: Prepared[] = []
+    for (const [index, input] of inputs.entries()) {
+      if (isOver()) return undefined
+      prepared.push((await this.#imageVector(input, index)) ?? tokens[index] ?? [])
     }
-    const { pooling = 'mean' } = transformersOptions(this.#plan.spec)
-    return pooling === 'cls' ? states.slice(null, 0) : this.#module.mean_pooling(states, mask)
+    // Not before: any of the inputs may turn out to be too long, or no image.
+    yield { type: 'started', promptTokens: lengthOf(tokens), cachedTokens: 0 }
+    for (const [index, input] of prepared.entries()) {
+      if (isOver()) return undefined
+      yield { type: 'vector', index, vector: unitVector(await this.#vectorOf(input), dimensions) }
+    }
+    return undefined
   }
+
+  /** Images have none. */
+  #tokensOf(input: EmbeddingInput, index: number): number[] {
+    if (input instanceof Uint8Array) return []
+    return this.#sources.texts?.tokensOf(input, index) ?? []
+  }
+
+  async #imageVector(input: EmbeddingInput, index: number): Promise<Tensor | undefined> {
+    if (!(input instanceof Uint8Array)) return undefined
+    return await this.#sources.images?.vectorOf(input, `input[${index}]`)
+  }
+
+  async #vectorOf(input: Prepared): Promise<Tensor | undefined> {
+    return Array.isArray(input) ? await this.#sources.texts?.vectorOf(input) : input
+  }
+
+  #requireSource(input: EmbeddingInput, index: number): void {
+    const isImage = input instanceof Uint8Array
+    const { texts, images } = this.#sources
+    if ((isImage ? images : texts) !== undefined) return
+    const [taken, given] = isImage ? ['texts', 'images'] : ['images', 'texts']
+    throw new ModelyardError('unsupported', `Model "${this.#plan.model}" takes ${taken}, not ${given}.`, {
+      details: { param: `input[${index}]` },
+    })
+  }
+}
+
+/** One row as a vector of length 1, of its first `dimensions` where so many are asked for. */
+export function unitVector(row: Tensor | undefined, dimensions?: number): Float32Array {
+  if (row === undefined) throw new ModelyardError('engine_failed', 'The model gave no vector.')
+  const cut = dimensions === undefined ? row : row.slice(null, [0, dimensions])
+  return Float32Array.from(cut.normalize(2, -1).data as Float32Array)
 }
 
 function lengthOf(inputs: readonly number[][]): number {
@@ -110,10 +121,4 @@ function requireDimensions(asked: number | undefined, length: number | undefined
   if (asked === undefined || length === undefined || (asked >= 1 && asked <= length)) return
   const message = `This model's vectors have ${length} dimensions; ask for 1 to ${length}, not ${asked}.`
   throw new ModelyardError('invalid_request', message, { details: { param: 'dimensions' } })
-}
-
-function unsupportedTokens({ model }: LoadPlan, index: number): ModelyardError {
-  return new ModelyardError('unsupported', `Model "${model}" takes texts, not token ids.`, {
-    details: { param: `input[${index}]`, feature: 'token-input' },
-  })
 }

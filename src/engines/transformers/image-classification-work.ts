@@ -34,13 +34,14 @@ export class ImageClassificationWork implements WholeInputWork {
 
   /** @throws ModelyardError `unsupported` for texts; what is no image is told by the work itself */
   prepare(task: Task): Work {
-    const images = this.#imagesOf(task)
+    requireTask(task, this.#plan)
+    const images = imagesOf(task as ClassificationTask, this.#plan)
     return (isOver) => this.#classify(images, isOver)
   }
 
   /** Images have no tokens. */
   countTokens(task: Task): number {
-    this.#imagesOf(task)
+    requireTask(task, this.#plan)
     return 0
   }
 
@@ -50,14 +51,6 @@ export class ImageClassificationWork implements WholeInputWork {
 
   async dispose(): Promise<void> {
     await this.#model.dispose()
-  }
-
-  #imagesOf(task: Task): Uint8Array[] {
-    requireTask(task, this.#plan)
-    return (task as ClassificationTask).inputs.map((input, index) => {
-      if (typeof input === 'string') throw imagesOnly(this.#plan, index)
-      return input
-    })
   }
 
   async *#classify(
@@ -82,6 +75,14 @@ export class ImageClassificationWork implements WholeInputWork {
     const outputs = await this.#model(await this.#inputs.feeds(image))
     return trainedLabels(this.#plan, this.#model, logitsOf(outputs))
   }
+}
+
+/** @throws ModelyardError `unsupported` for texts */
+export function imagesOf({ inputs }: ClassificationTask, plan: LoadPlan): Uint8Array[] {
+  return inputs.map((input, index) => {
+    if (typeof input === 'string') throw imagesOnly(plan, index)
+    return input
+  })
 }
 
 function imagesOnly({ model }: LoadPlan, index: number): ModelyardError {

@@ -3,6 +3,8 @@ import { ImageDecoder } from './image-decoder.ts'
 import type { DecodedImage, ImageProcessor, Tensor } from './transformers-module.ts'
 import type { ImportedTransformers } from './transformers-package.ts'
 
+type ImageFeeds = Record<string, Tensor> & { pixel_values: Tensor }
+
 /** Image files to what a model sees of them, as its folder says. */
 export class ImageInputs {
   readonly processor: ImageProcessor
@@ -29,7 +31,7 @@ export class ImageInputs {
   }
 
   /** What the graph is fed with: `pixel_values`, and for models that want it which of them are real. */
-  async feeds(image: DecodedImage): Promise<Record<string, Tensor>> {
+  async feeds(image: DecodedImage): Promise<ImageFeeds> {
     const { pixel_values: pixels, pixel_mask: mask } = await this.processor([image])
     if (pixels === undefined)
       throw new ModelyardError('engine_failed', 'The image processor gives no pixels.')

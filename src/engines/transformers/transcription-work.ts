@@ -10,12 +10,8 @@ import { requireTask } from '../task-checks.ts'
 import { loadOptions } from './load-options.ts'
 import { SAMPLE_RATE, SoundDecoder } from './sound-decoder.ts'
 import { cutAtMarks } from './spoken-segments.ts'
-import type {
-  InterruptibleCriteria,
-  SpeechModel,
-  TextTokenizer,
-  TransformersModule,
-} from './transformers-module.ts'
+import { stopWhen } from './stop-when.ts'
+import type { SpeechModel, TextTokenizer, TransformersModule } from './transformers-module.ts'
 import type { ImportedTransformers } from './transformers-package.ts'
 import { WhisperFeatures } from './whisper-features.ts'
 
@@ -202,20 +198,6 @@ export class TranscriptionWork implements WholeInputWork {
 
 function isSilent(samples: Float32Array): boolean {
   return samples.every((value) => Math.abs(value) < SILENCE)
-}
-
-/** Asked after each token. */
-function stopWhen(
-  { InterruptableStoppingCriteria: Criteria }: TransformersModule,
-  isOver: () => boolean,
-): InterruptibleCriteria {
-  const criteria = new Criteria()
-  const ask = criteria._call.bind(criteria)
-  criteria._call = (tokens, scores) => {
-    if (isOver()) criteria.interrupt()
-    return ask(tokens, scores)
-  }
-  return criteria
 }
 
 function unsupported(model: string, why: string, param: string): ModelyardError {

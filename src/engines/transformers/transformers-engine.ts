@@ -14,13 +14,18 @@ import type {
 import { availabilityOf } from '../in-process/engine-package.ts'
 import { loadQueued } from '../in-process/load-queued.ts'
 import type { WholeInputWork } from '../in-process/queued-model.ts'
+import { hasSharedSpace, takesImages } from '../../models/onnx/onnx-kind.ts'
+import { CaptioningWork } from './captioning-work.ts'
 import { ClassificationWork } from './classification-work.ts'
 import { DetectionWork } from './detection-work.ts'
 import { EmbeddingWork } from './embedding-work.ts'
 import { ImageClassificationWork } from './image-classification-work.ts'
+import { ImageVectors } from './image-vectors.ts'
+import { SharedSpaceWork } from './shared-space-work.ts'
+import { TextVectors } from './text-vectors.ts'
 import { TranscriptionWork } from './transcription-work.ts'
 import { findTransformers, importTransformers, type ImportedTransformers } from './transformers-package.ts'
-import { planTransformers, seesImages, TRANSFORMERS_CAPABILITIES } from './transformers-plan.ts'
+import { kindOf, planTransformers, TRANSFORMERS_CAPABILITIES } from './transformers-plan.ts'
 
 export interface TransformersEngineOptions {
   /** Folder of installed engines; `<it>/transformers/node_modules` is looked into after the application's own packages. */
@@ -72,10 +77,11 @@ async function loadWork(
   clock: Clock,
 ): Promise<WholeInputWork> {
   const { purpose } = plan.facts
-  if (purpose === 'embedding') return await EmbeddingWork.load(plan, imported.module, clock)
+  if (purpose === 'embedding') return await loadEmbedder(plan, imported, clock)
   if (purpose === 'transcription') return await TranscriptionWork.load(plan, imported, clock)
   if (purpose === 'classification') return await loadClassifier(plan, imported, clock)
   if (purpose === 'detection') return await DetectionWork.load(plan, imported)
+  if (purpose === 'captioning') return await CaptioningWork.load(plan, imported)
   throw new ModelyardError('unsupported', `Model "${plan.model}" is for ${purpose}.`)
 }
 
@@ -84,8 +90,34 @@ async function loadClassifier(
   imported: ImportedTransformers,
   clock: Clock,
 ): Promise<WholeInputWork> {
-  const isOfImages = plan.facts.onnx !== undefined && seesImages(plan.facts.onnx)
-  return isOfImages
+  return takesImages(kindOf(plan.facts))
     ? await ImageClassificationWork.load(plan, imported)
     : await ClassificationWork.load(plan, imported, clock)
+}
+
+/** Its first vector tells how long all are. */
+async function loadEmbedder(
+  plan: LoadPlan,
+  imported: ImportedTransformers,
+  clock: Clock,
+): Promise<WholeInputWork> {
+  const kind = kindOf(plan.facts)
+  const work = hasSharedSpace(kind)
+    ? await loadSharedSpace(plan, imported, clock)
+    : takesImages(kind)
+      ? new EmbeddingWork(plan, { images: await ImageVectors.load(plan, imported) }, clock)
+      : new EmbeddingWork(plan, { texts: await TextVectors.load(plan, imported.module) }, clock)
+  await work.warmUp()
+  return work
+}
+
+async function loadSharedSpace(
+  plan: LoadPlan,
+  imported: ImportedTransformers,
+  clock: Clock,
+): Promise<SharedSpaceWork> {
+  const texts = await TextVectors.load(plan, imported.module, 'text_model')
+  const images = await ImageVectors.load(plan, imported, 'vision_model')
+  const embedding = new EmbeddingWork(plan, { texts, images }, clock)
+  return new SharedSpaceWork(plan, { texts, images, embedding })
 }

@@ -16,6 +16,9 @@ export interface TransformersModule {
   AutoModelForObjectDetection: {
     from_pretrained: (folder: string, options: ModelOptions) => Promise<Encoder>
   }
+  AutoModelForVision2Seq: {
+    from_pretrained: (folder: string, options: ModelOptions) => Promise<CaptionModel>
+  }
   AutoImageProcessor: { from_pretrained: (folder: string) => Promise<ImageProcessor> }
   RawImage: new (data: Uint8ClampedArray, width: number, height: number, channels: 3) => DecodedImage
   InterruptableStoppingCriteria: new () => InterruptibleCriteria
@@ -31,6 +34,8 @@ export interface ModelOptions {
   dtype: string
   device: 'cpu'
   session_options: { intraOpNumThreads: number; interOpNumThreads: number }
+  /** Which graph, where it is not `model`. */
+  model_file_name?: string
 }
 
 export interface Tensor {
@@ -98,7 +103,13 @@ export interface Classifier extends Encoder {
 }
 
 export interface TextTokenizer extends Tokenizer {
-  decode: (tokens: readonly number[], options: { skip_special_tokens: boolean }) => string
+  /** Absent where nothing fills texts up. */
+  pad_token_id?: number | null
+  /** `clean_up_tokenization_spaces: false`: the text of more tokens begins with that of fewer. */
+  decode: (
+    tokens: readonly number[],
+    options: { skip_special_tokens: boolean; clean_up_tokenization_spaces?: boolean },
+  ) => string
 }
 
 export interface SoundProcessor {
@@ -115,7 +126,30 @@ export interface FeatureExtractor {
 /** Ends a generation between two tokens. */
 export interface InterruptibleCriteria {
   interrupt: () => void
-  _call: (tokens: unknown, scores: unknown) => boolean[]
+  /** Asked after each token, with all of each text. */
+  _call: (tokens: readonly (readonly bigint[])[], scores: unknown) => boolean[]
+}
+
+/** What is said of a text's length and end; all of it may be missing. */
+export interface GenerationSettings {
+  /** Tokens, the beginning included. */
+  max_length?: number | null
+  eos_token_id?: number | number[] | null
+}
+
+/** A model that writes about an image. */
+export interface CaptionModel {
+  config: GenerationSettings & { decoder?: GenerationSettings }
+  /** Of `generation_config.json`. */
+  generation_config: GenerationSettings | null
+  generate: (options: {
+    inputs: Tensor
+    max_new_tokens: number
+    do_sample: false
+    num_beams: 1
+    stopping_criteria: InterruptibleCriteria
+  }) => Promise<Tensor>
+  dispose: () => Promise<unknown>
 }
 
 export interface SpeechModel {

@@ -21,7 +21,7 @@ export type Precision = keyof typeof PRECISIONS
 export interface TransformersOptions {
   /** Which of a model's graphs are loaded. Default: the first of {@link PRECISIONS} that it has, eight bits before full precision. */
   precision?: Precision
-  /** How a text's vector is made of its tokens' (embeddings). Default `mean`. */
+  /** How a vector is made of those of the tokens of a text or the pieces of an image (embeddings). Default `mean` for texts, `cls` for images. */
   pooling?: 'mean' | 'cls'
 }
 
@@ -31,7 +31,10 @@ export const transformersOptionFields: Record<keyof TransformersOptions, Shape<u
     choice(...(Object.keys(PRECISIONS) as Precision[])),
     'Which graphs are loaded; default: q8 where there is one, else fp32, …',
   ),
-  pooling: described(choice('mean', 'cls'), 'How a vector is made of those of the tokens', 'mean'),
+  pooling: described(
+    choice('mean', 'cls'),
+    'How a vector is made of those of the tokens; default: mean for texts, cls for images',
+  ),
 }
 
 const shape = object(transformersOptionFields) as Shape<TransformersOptions>

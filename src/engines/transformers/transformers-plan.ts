@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Footprint } from '../../host/memory.ts'
 import type { ModelFacts, ModelPurpose, OnnxFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { requireWholeFolder } from '../../models/onnx/needed-files.ts'
+import { graphNamesOf, hasSharedSpace, takesImages, type OnnxKind } from '../../models/onnx/onnx-kind.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
 import { judgementOf } from './label-scores.ts'
@@ -17,6 +19,7 @@ const TASKS: Partial<Record<ModelPurpose, TaskKind>> = {
   transcription: 'transcription',
   classification: 'classification',
   detection: 'detection',
+  captioning: 'captioning',
 }
 
 export const TRANSFORMERS_CAPABILITIES: EngineCapabilities = {
@@ -24,6 +27,7 @@ export const TRANSFORMERS_CAPABILITIES: EngineCapabilities = {
   tasks: Object.values(TASKS),
   images: true,
   zeroShot: true,
+  imageEmbedding: true,
 }
 
 /** Bytes of a worker that has imported the package and made one session, with all pages of its program: measured, Linux x64, 4.3.2. */
@@ -35,10 +39,15 @@ const COMPUTE: Partial<Record<ModelPurpose, number>> = {
   transcription: 400 * MIB,
   classification: 200 * MIB,
   detection: 400 * MIB,
+  captioning: 400 * MIB,
 }
 
-/** Where nothing says how long a text may be. */
+/** Beside that of texts: the pixels of an image, and what becomes of them. */
+const IMAGE_COMPUTE = 140 * MIB
+
+/** Where nothing says how long a text may be: newer configurations leave out what all models of a kind have. */
 const DEFAULT_LENGTH = 512
+const USUAL_LENGTHS: Partial<Record<string, number>> = { clip: 77, siglip: 64 }
 
 /** Kinds of models whose table of positions has two entries that no text uses. */
 const RESERVED_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet'])
@@ -50,11 +59,13 @@ export function planTransformers(spec: ModelSpec, facts: ModelFacts, host: HostF
   if (onnx === undefined || facts.path === undefined || task === undefined) throw foreign(spec, facts)
   requireWholeFolder(spec.id, facts)
   if (onnx.architectures.some((name) => name.endsWith('ForAudioClassification'))) throw forSound(spec)
-  const precision = precisionOf(spec, onnx)
-  const weights = graphsOf(onnx, precision).reduce((sum, { bytes }) => sum + bytes, 0)
+  const kind = kindOf(facts)
+  if (task === 'captioning' && kind.modelType !== 'vision-encoder-decoder') throw otherWriter(spec, kind)
+  const precision = precisionOf(spec, facts)
+  const weights = weightsOf(facts, precision)
   const contextSize = contextOf(spec, onnx)
   const threads = Math.max(1, Math.min(spec.device.threads ?? host.cores - 1, host.cores))
-  const compute = COMPUTE[facts.purpose] ?? 0
+  const compute = computeOf(kind)
   const footprint: Footprint = { ram: { weights, context: 0, compute, base: PROCESS_BASE } }
   const parts = ['transformers', facts.contentId, precision, contextSize, threads, transformersOptions(spec)]
   return {
@@ -68,36 +79,56 @@ export function planTransformers(spec: ModelSpec, facts: ModelFacts, host: HostF
     footprint,
     takenLater: { ram: compute },
     loadBytes: weights,
-    capabilities: capabilitiesOf(task, facts.purpose === 'classification' ? onnx : undefined),
+    capabilities: capabilitiesOf(task, kind, onnx),
     spec,
     facts,
   }
 }
 
-/** Whether it is pictures that the model takes. */
-export function seesImages({ architectures }: OnnxFacts): boolean {
-  return architectures.some((name) => name.endsWith('ForImageClassification'))
+/** What tells how the model is used. */
+export function kindOf({ purpose, onnx }: ModelFacts): OnnxKind {
+  const { architectures = [], modelType } = onnx ?? {}
+  return { purpose, architectures, ...(modelType !== undefined && { modelType }) }
 }
 
-/** `classifier`: what is known of a model that classifies. */
-function capabilitiesOf(task: TaskKind, classifier: OnnxFacts | undefined): EngineCapabilities {
+function computeOf(kind: OnnxKind): number {
+  const isOfPictures = kind.purpose === 'embedding' && takesImages(kind)
+  return (COMPUTE[kind.purpose] ?? 0) + (isOfPictures ? IMAGE_COMPUTE : 0)
+}
+
+function capabilitiesOf(task: TaskKind, kind: OnnxKind, { labels }: OnnxFacts): EngineCapabilities {
+  // SigLIP judges each label alone, with numbers that lie in a graph that is not loaded.
+  const comparesLabels = hasSharedSpace(kind) && kind.modelType === 'clip'
+  const isOfImages = takesImages(kind)
+  const judgesSentences = task === 'classification' && !isOfImages && judgementOf(labels) !== undefined
   return {
     ...TRANSFORMERS_CAPABILITIES,
-    tasks: [task],
-    images: classifier !== undefined && seesImages(classifier),
-    zeroShot: classifier !== undefined && judgementOf(classifier.labels) !== undefined,
+    tasks: comparesLabels ? [task, 'classification'] : [task],
+    images: comparesLabels || (task === 'classification' && isOfImages),
+    zeroShot: comparesLabels || judgesSentences,
+    imageEmbedding: task === 'embedding' && isOfImages,
   }
 }
 
-/** Graphs of a precision, by their names' endings. */
-export function graphsOf({ graphs }: OnnxFacts, precision: Precision): OnnxFacts['graphs'] {
-  return graphs.filter(({ file }) => precisionOfFile(file) === precision)
+/** Bytes of the graphs that are loaded, of this precision. */
+function weightsOf(facts: ModelFacts, precision: Precision): number {
+  const loaded = graphsOf(facts).filter(({ file }) => precisionOfFile(file) === precision)
+  return loaded.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** The precision that is asked for, or the first there is. @throws ModelyardError `config_invalid` naming those there are */
-export function precisionOf(spec: ModelSpec, { graphs }: OnnxFacts): Precision {
+/** Of all that lie in the folder those that are loaded, in every precision. */
+function graphsOf(facts: ModelFacts): OnnxFacts['graphs'] {
+  const { graphs = [] } = facts.onnx ?? {}
+  const names = graphNamesOf(kindOf(facts))
+  return names === undefined
+    ? graphs
+    : graphs.filter(({ file }) => names.some((name) => basename(file).startsWith(name)))
+}
+
+/** The precision that is asked for, or the first that all graphs have. @throws ModelyardError `config_invalid` naming those there are */
+export function precisionOf(spec: ModelSpec, facts: ModelFacts): Precision {
   const { precision: asked } = transformersOptions(spec)
-  const there = new Set(graphs.map(({ file }) => precisionOfFile(file)))
+  const there = precisionsOf(facts)
   const wanted = Object.keys(PRECISIONS) as Precision[]
   const found = wanted.find((name) => (asked === undefined || name === asked) && there.has(name))
   if (found !== undefined) return found
@@ -108,6 +139,15 @@ export function precisionOf(spec: ModelSpec, { graphs }: OnnxFacts): Precision {
   )
 }
 
+/** Those that each of the graphs has that are loaded together. */
+function precisionsOf(facts: ModelFacts): Set<Precision> {
+  const graphs = graphsOf(facts)
+  const [first = [], ...others] = (graphNamesOf(kindOf(facts)) ?? ['']).map((name) =>
+    graphs.filter(({ file }) => basename(file).startsWith(name)).map(({ file }) => precisionOfFile(file)),
+  )
+  return new Set(first.filter((precision) => others.every((all) => all.includes(precision))))
+}
+
 function precisionOfFile(file: string): Precision {
   const stem = file.replace(/\.onnx.*$/, '')
   const endings = Object.entries(PRECISIONS).filter(([, ending]) => ending !== '')
@@ -115,8 +155,9 @@ function precisionOfFile(file: string): Precision {
   return name as Precision
 }
 
-function contextOf(spec: ModelSpec, { contextLength = DEFAULT_LENGTH, modelType = '' }: OnnxFacts): number {
-  const most = contextLength - (RESERVED_POSITIONS.has(modelType) ? 2 : 0)
+function contextOf(spec: ModelSpec, { contextLength, modelType = '' }: OnnxFacts): number {
+  const length = contextLength ?? USUAL_LENGTHS[modelType] ?? DEFAULT_LENGTH
+  const most = length - (RESERVED_POSITIONS.has(modelType) ? 2 : 0)
   const { context = most } = spec
   if (context <= most) return context
   const message = `Model "${spec.id}": context must be from 1 to ${most} tokens, not ${context}.`
@@ -125,6 +166,11 @@ function contextOf(spec: ModelSpec, { contextLength = DEFAULT_LENGTH, modelType 
 
 function forSound({ id }: ModelSpec): ModelyardError {
   const message = `Model "${id}" classifies sounds; the engine transformers classifies texts and images only.`
+  return new ModelyardError('unsupported', message)
+}
+
+function otherWriter({ id }: ModelSpec, { modelType = 'of an unknown kind' }: OnnxKind): ModelyardError {
+  const message = `Model "${id}" is ${modelType}; of models that write about images the engine transformers runs vision-encoder-decoder (ViT-GPT2, TrOCR, Donut).`
   return new ModelyardError('unsupported', message)
 }
 

@@ -49,7 +49,8 @@ export async function countTokensThere(
 
 function textsOf(task: Task): readonly (string | readonly number[])[] {
   if (task.kind === 'completion') return [task.prompt]
-  return task.kind === 'embedding' ? task.inputs : []
+  if (task.kind !== 'embedding') return []
+  return task.inputs.flatMap((input) => (input instanceof Uint8Array ? [] : [input]))
 }
 
 async function countMessages(post: Post, body: WireRequest['body']): Promise<unknown> {

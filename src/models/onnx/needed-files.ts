@@ -1,38 +1,37 @@
 import { ModelyardError } from '../../base/errors.ts'
 import type { ModelFacts, ModelPurpose } from '../model-facts.ts'
+import { graphNamesOf, knowsTexts, takesImages, type OnnxKind } from './onnx-kind.ts'
 
 const TEXT = ['tokenizer.json', 'tokenizer_config.json']
 const PICTURE = ['preprocessor_config.json']
 
-/** What must lie beside the graphs of a model, by what it is for; captions are of pictures and made of text. */
-const BESIDE: Partial<Record<ModelPurpose, readonly string[]>> = {
-  embedding: TEXT,
-  rerank: TEXT,
-  classification: TEXT,
-  transcription: [...TEXT, ...PICTURE, 'generation_config.json'],
-  captioning: [...TEXT, ...PICTURE],
-  detection: PICTURE,
-  speech: ['tokens.txt'],
-}
-
-/** Graphs of models that write: they are two. */
-const SIDES = ['encoder_model', 'decoder_model']
+/** Purposes whose models are fed with texts or images, or write texts. */
+const OF_TEXTS_AND_IMAGES = new Set<ModelPurpose>([
+  'embedding',
+  'rerank',
+  'classification',
+  'captioning',
+  'detection',
+])
 
 /** Files that a folder's model needs and that are not there. Pure. @param names of all its files, relative to the folder */
-export function missingFiles(
-  purpose: ModelPurpose,
-  architectures: readonly string[],
-  names: readonly string[],
-): string[] {
-  const seesImages = architectures.some((name) => name.endsWith('ForImageClassification'))
-  const beside = seesImages ? PICTURE : (BESIDE[purpose] ?? [])
-  const sides = purpose === 'transcription' || purpose === 'captioning' ? SIDES : []
-  const isThere = (side: string): boolean =>
-    names.some((name) => name.includes(side) && name.endsWith('.onnx'))
+export function missingFiles(kind: OnnxKind, names: readonly string[]): string[] {
+  const graphs = graphNamesOf(kind) ?? []
+  const isThere = (graph: string): boolean =>
+    names.some((name) => name.includes(graph) && name.endsWith('.onnx'))
   return [
-    ...beside.filter((name) => !names.includes(name)),
-    ...sides.filter((side) => !isThere(side)).map((side) => `onnx/${side}.onnx`),
+    ...filesBeside(kind).filter((name) => !names.includes(name)),
+    ...graphs.filter((graph) => !isThere(graph)).map((graph) => `onnx/${graph}.onnx`),
   ]
+}
+
+/** What must lie beside the graphs. */
+function filesBeside(kind: OnnxKind): string[] {
+  const { purpose } = kind
+  if (purpose === 'speech') return ['tokens.txt']
+  if (purpose === 'transcription') return [...TEXT, ...PICTURE, 'generation_config.json']
+  if (!OF_TEXTS_AND_IMAGES.has(purpose)) return []
+  return [...(knowsTexts(kind) ? TEXT : []), ...(takesImages(kind) ? PICTURE : [])]
 }
 
 /** A sentence about what a folder lacks; undefined when nothing is known to. */

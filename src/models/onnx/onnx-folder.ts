@@ -41,7 +41,7 @@ export async function readOnnxFolder(folder: string): Promise<OnnxFolder> {
   }
   const names = files.map((file) => relative(folder, file).replaceAll(sep, '/'))
   const { purpose, ...facts } = factsOfConfiguration(await readConfiguration(folder), names)
-  const missing = missingFiles(purpose, facts.architectures, names)
+  const missing = missingFiles({ purpose, ...facts }, names)
   return { purpose, onnx: { ...facts, graphs, missing }, files }
 }
 

@@ -38,4 +38,14 @@ describe('what an ONNX folder is for', () => {
     })
     expect(factsOfConfiguration({ max_position_embeddings: 512 }, []).contextLength).toBe(512)
   })
+
+  it.each([
+    [{ text_config: { max_position_embeddings: 77 } }, 77],
+    [{ decoder: { n_positions: 1024 } }, 1024],
+    [{ decoder: { max_position_embeddings: 512 } }, 512],
+    [{ max_position_embeddings: 0, decoder: { n_positions: 'many' } }, undefined],
+    [{ decoder: null, text_config: [77] }, undefined],
+  ])('knows how long texts may be, of the part that reads or writes them: %j', (configuration, length) => {
+    expect(factsOfConfiguration(configuration, []).contextLength).toBe(length)
+  })
 })

@@ -1,3 +1,4 @@
+import { isMap } from '../../base/is-map.ts'
 import type { ModelPurpose, OnnxFacts } from '../model-facts.ts'
 
 /** The fields of a `config.json` that are looked at; each may be anything. */
@@ -6,6 +7,10 @@ export interface OnnxConfiguration {
   architectures?: unknown
   max_position_embeddings?: unknown
   id2label?: unknown
+  /** Of models with an encoder of texts and one of images. */
+  text_config?: unknown
+  /** Of models that write about images. */
+  decoder?: unknown
 }
 
 /** What is known without looking at the files beside it. */
@@ -34,16 +39,17 @@ export function factsOfConfiguration(
   names: readonly string[],
 ): ConfiguredFacts & { purpose: ModelPurpose } {
   if (configuration === undefined) return { purpose: 'speech', ...factsOfVoice(names) }
-  const { model_type: type, max_position_embeddings: length } = configuration
+  const { model_type: type } = configuration
   const architectures = texts(configuration.architectures)
   const byArchitecture = PURPOSES.find(([ending]) => architectures.some((name) => ending.test(name)))?.[1]
   const byType = typeof type === 'string' ? PURPOSES_OF_TYPES[type] : undefined
   const labels = labelsOf(configuration.id2label)
+  const contextLength = lengthOf(configuration)
   return {
     purpose: byArchitecture ?? byType ?? 'embedding',
     ...(typeof type === 'string' && { modelType: type }),
     architectures,
-    ...(typeof length === 'number' && Number.isInteger(length) && length > 0 && { contextLength: length }),
+    ...(contextLength !== undefined && { contextLength }),
     labels,
   }
 }
@@ -56,6 +62,17 @@ function factsOfVoice(names: readonly string[]): ConfiguredFacts {
       ? 'vits'
       : undefined
   return { ...(modelType !== undefined && { modelType }), architectures: [], labels: [] }
+}
+
+/** Tokens of a text: said of the whole model, or of its part that reads or writes them. */
+function lengthOf(configuration: OnnxConfiguration): number | undefined {
+  const { text_config: reader, decoder: writer } = configuration
+  const lengths = [configuration, reader, writer]
+    .filter((part) => isMap(part))
+    .flatMap(({ max_position_embeddings: most, n_positions: positions }) => [most, positions])
+  return lengths.find(
+    (length): length is number => typeof length === 'number' && Number.isInteger(length) && length > 0,
+  )
 }
 
 function texts(value: unknown): string[] {

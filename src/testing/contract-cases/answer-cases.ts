@@ -17,6 +17,7 @@ const TASKS: Record<TaskKind, Task> = {
   speech: { kind: 'speech', text: 'hi', format: 'wav' },
   classification: { kind: 'classification', inputs: ['hi'] },
   detection: { kind: 'detection', image: new Uint8Array([0]) },
+  captioning: { kind: 'captioning', image: new Uint8Array([0]) },
   image: { kind: 'image', prompt: 'hi', width: 64, height: 64, count: 1 },
 }
 
