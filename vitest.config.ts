@@ -1,7 +1,8 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
 
-/** 6 GB of packages: `npm run test:vllm` asks for it. */
-const VLLM = process.env['MODELYARD_VLLM'] === '1' ? [] : ['test/vllm/**']
+/** 6 GB of packages (`npm run test:vllm`), half an hour of compiling (`npm run test:compiled`): only for whoever asks. */
+const OPTIONAL = { MODELYARD_VLLM: 'test/vllm/**', MODELYARD_COMPILED: 'test/compiled/**' }
+const UNASKED = Object.entries(OPTIONAL).flatMap(([name, files]) => (process.env[name] === '1' ? [] : files))
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -19,7 +20,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...VLLM],
+          exclude: [...configDefaults.exclude, ...UNASKED],
           testTimeout: 120_000,
           hookTimeout: 180_000,
         },

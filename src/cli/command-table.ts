@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import {
+  addDefinition,
   parseCount,
   parseLines,
   parseMaxTokens,
@@ -389,10 +390,20 @@ function addMachine(root: Command, context: CommandContext, perform: Perform): v
     .argument('[ENGINE]', 'engine to install', 'node-llama-cpp')
     .description('install an engine into the data directory')
     .option('--from-source', 'compile it for this processor instead of fetching it (llama-server)')
+    .option('--jobs <NUMBER>', 'compile so many files at once (default: as memory allows)', parseCount)
+    .option(
+      '--define <NAME=VALUE>',
+      'define it for the compilation; may be given several times',
+      addDefinition,
+    )
     .option('--verbose', "show the package manager's own lines")
     .addHelpText(
       'after',
-      examples('engines install node-llama-cpp', 'engines install llama-server --from-source'),
+      examples(
+        'engines install node-llama-cpp',
+        'engines install llama-server --from-source',
+        'engines install llama-server --from-source --define GGML_CUDA=ON --jobs 2',
+      ),
     )
     .action((engine, options) =>
       perform(

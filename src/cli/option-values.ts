@@ -41,3 +41,11 @@ export function parseLines(text: string): number {
 export function parseSeed(text: string): number {
   return integerIn(text, 0, 0xffff_ffff, 'a whole number from 0 to 4294967295')
 }
+
+/** One more of a repeated NAME=VALUE. */
+export function addDefinition(text: string, before: readonly string[] = []): string[] {
+  if (!/^[A-Za-z_]\w*=.*$/.test(text)) {
+    throw new InvalidArgumentError('It must be a name and a value, for example GGML_CUDA=ON.')
+  }
+  return [...before, text]
+}

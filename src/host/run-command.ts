@@ -1,8 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { setPriority } from 'node:os'
 import { abortError, onAbort } from '../base/abort.ts'
 import { findExecutable } from './executables.ts'
 import { LineSplitter } from './line-splitter.ts'
 import { LogTail } from './log-tail.ts'
+import { boundToParent } from './parent-death.ts'
+import { signalGroup } from './process-tree.ts'
+
+/** Of work in the background, so that models answer beside it. */
+const LOW_PRIORITY = 10
 
 export interface CommandLine {
   /** A name found on PATH, or an absolute path. Never a shell line. */
@@ -13,6 +19,8 @@ export interface CommandLine {
   environment?: Record<string, string>
   /** Ends the command (SIGTERM) and makes the call throw. */
   signal?: AbortSignal
+  /** Long work of many processes: at low priority, in a group of its own that an abort ends whole. Default false. */
+  background?: boolean
   /** Each line of output as it comes, without its line end; standard output and standard error alike. */
   onLine?: (line: string, from: 'stdout' | 'stderr') => void
 }
@@ -34,14 +42,9 @@ export interface CommandOutcome {
 export async function runCommand(line: CommandLine): Promise<CommandOutcome> {
   throwIfAborted(line.signal)
   const tail = new LogTail()
-  const child = spawn(findExecutable(line.command) ?? line.command, line.args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    windowsHide: true,
-    env: { ...process.env, ...line.environment },
-    ...(line.directory === undefined ? {} : { cwd: line.directory }),
-  })
+  const child = start(line)
   collect(child, tail, line.onLine)
-  const stopListening = onAbort(line.signal, () => child.kill('SIGTERM'))
+  const stopListening = onAbort(line.signal, () => end(child, line))
   try {
     const outcome = await endOf(child)
     throwIfAborted(line.signal)
@@ -49,6 +52,34 @@ export async function runCommand(line: CommandLine): Promise<CommandOutcome> {
   } finally {
     stopListening()
   }
+}
+
+function start({ command, args, directory, environment, background = false }: CommandLine): ChildProcess {
+  const found = findExecutable(command)
+  const program =
+    background && found !== undefined ? boundToParent(found, args) : { command: found ?? command, args }
+  const child = spawn(program.command, program.args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+    detached: background && process.platform !== 'win32',
+    env: { ...process.env, ...environment },
+    ...(directory === undefined ? {} : { cwd: directory }),
+  })
+  if (background) giveWay(child)
+  return child
+}
+
+function giveWay({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, LOW_PRIORITY)
+  } catch {
+    // It has ended already, or is nicer than that.
+  }
+}
+
+function end(child: ChildProcess, { background = false }: CommandLine): void {
+  const wasGroup = background && child.pid !== undefined && process.platform !== 'win32'
+  if (!wasGroup || !signalGroup(child.pid ?? 0, 'SIGTERM')) child.kill('SIGTERM')
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {

@@ -1,5 +1,5 @@
 // One of several processes that make a server together, in miniature: rank 0 waits until the others have called on the master port, then
-// serves OpenAI's API; the others stay until rank 0 is gone. MODE `fails` ends rank 1 at once.
+// serves OpenAI's API; the others stay until rank 0 is gone. MODE `fails` ends rank 1 at once; `grows` holds more and more, and never serves.
 import { createServer } from 'node:http'
 import { connect, createServer as listenPlainly } from 'node:net'
 
@@ -18,7 +18,10 @@ function answer(request, response) {
   return response.end(`${chunk('', 'stop')}data: [DONE]\n\n`)
 }
 
+const held = []
+
 function serve() {
+  if (mode === 'grows') return setInterval(() => held.push(Buffer.alloc(4 * 1024 ** 2, 1)), 500)
   createServer(answer).listen(Number(port), '127.0.0.1')
 }
 

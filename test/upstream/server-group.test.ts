@@ -29,7 +29,7 @@ async function open(mode: string, count = 2): Promise<Yard> {
         start: {
           command: [process.execPath, PROGRAM, '{port}', '{rank}', '{count}', '{master}', mode],
           count,
-          memory: count === 2 ? ['64MiB', '48MiB'] : '64MiB',
+          memory: mode === 'grows' ? '1GiB' : count === 2 ? ['64MiB', '48MiB'] : '64MiB',
           environment: { GROUP_KEY: '{key}' },
         },
       },
@@ -86,6 +86,18 @@ it('a process that ends while the others start fails the load with its last word
     details: { exitCode: 3, logTail: expect.arrayContaining(['rank 1 has no device']) as string[] },
   })
   expect(workers('fails2')).toBe(0)
+})
+
+it('what it holds shows how far it is: one that grows is not given up as one that stands still', async () => {
+  const running = await open('grows', 1)
+  const answer = running.chat({ model: 'group', messages: MESSAGES }).answer()
+  const failed = answer.catch((error: unknown) => error)
+  const progress = (): number => running.state().instances[0]?.progress ?? 0
+  await vi.waitFor(() => expect(progress()).toBeGreaterThan(0), 30_000)
+  const first = progress()
+  await vi.waitFor(() => expect(progress()).toBeGreaterThan(first), 30_000)
+  await running.stop({ deadline: 0 })
+  expect(await failed).toBeInstanceOf(Error)
 })
 
 it('needs a place or a command, and memory for each process', async () => {

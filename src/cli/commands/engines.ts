@@ -1,19 +1,25 @@
-import { toModelyardError } from '../../base/errors.ts'
+import { ModelyardError, toModelyardError } from '../../base/errors.ts'
 import type { CommandContext, CommandResult } from '../command-context.ts'
 import { INSTALLABLE_ENGINES, installableEngine } from '../engines/installable-engines.ts'
-import { requireEngine } from '../engines/require-engine.ts'
+import { requireEngine, type InstallWishes } from '../engines/require-engine.ts'
 import { renderTable } from '../render/table.ts'
 
 export interface EnginesOptions {
   json?: boolean
   verbose?: boolean
   fromSource?: boolean
+  jobs?: number
+  /** NAME=VALUE each. */
+  define?: readonly string[]
 }
 
 interface EngineEntry {
   engine: string
   wanted: string
   installed: string | null
+  /** How it came here, where there are several ways: `wheel`, `compiled`, `on PATH`. */
+  how?: string
+  /** Folder of engines, or the program that was found elsewhere. */
   folder: string
   /** Why it cannot be installed here; absent = it can. */
   unavailable?: string
@@ -24,14 +30,18 @@ export async function listEngines(context: CommandContext, options: EnginesOptio
   const entries = await Promise.all(INSTALLABLE_ENGINES.map(async (name) => entryOrReason(context, name)))
   if (options.json === true) return await context.out.json(entries)
   const columns = [{ title: 'ENGINE' }, { title: 'WANTED' }, { title: 'INSTALLED' }, { title: 'WHERE' }]
-  const rows = entries.map(({ engine, wanted, installed, folder, unavailable }) => [
-    engine,
-    wanted,
-    installed ??
-      (unavailable === undefined ? `no: modelyard engines install ${engine}` : 'not possible here'),
-    unavailable ?? folder,
+  const rows = entries.map((entry) => [
+    entry.engine,
+    entry.wanted,
+    installedWords(entry),
+    entry.unavailable ?? entry.folder,
   ])
   await context.out.line(renderTable(columns, rows))
+}
+
+function installedWords({ engine, installed, how, unavailable }: EngineEntry): string {
+  if (installed !== null) return how === undefined ? installed : `${installed} (${how})`
+  return unavailable === undefined ? `no: modelyard engines install ${engine}` : 'not possible here'
 }
 
 /** `modelyard engines install [ENGINE]`: does nothing when the wanted version is there. */
@@ -41,14 +51,26 @@ export async function installEngineCommand(
   options: EnginesOptions,
 ): CommandResult {
   const engine = installableEngine(name)
-  const installed = await requireEngine(context, context.directories.engines, engine, {
-    verbose: options.verbose === true,
-    fromSource: options.fromSource === true,
-  })
+  const installed = await requireEngine(context, context.directories.engines, engine, wishesOf(options))
   if (options.json === true) return await context.out.json(await entryOf(context, name))
   if (installed) return
   const version = await engine.installed(context.directories.engines)
   await context.out.line(`${engine.name} ${version ?? engine.version} is installed.`)
+}
+
+/** @throws ModelyardError `invalid_request` for wishes about a compilation where nothing is compiled */
+function wishesOf({ verbose = false, fromSource = false, jobs, define }: EnginesOptions): InstallWishes {
+  if (!fromSource && (jobs !== undefined || define !== undefined)) {
+    const param = jobs === undefined ? 'define' : 'jobs'
+    const message = `--${param} is about compiling, and nothing is compiled. Add --from-source, or leave --${param} out.`
+    throw new ModelyardError('invalid_request', message, { details: { param } })
+  }
+  return {
+    verbose,
+    fromSource,
+    ...(jobs !== undefined && { jobs }),
+    ...(define !== undefined && { settings: define }),
+  }
 }
 
 /** `modelyard engines remove ENGINE` */
@@ -75,10 +97,12 @@ async function entryOrReason(context: CommandContext, name: string): Promise<Eng
 
 async function entryOf({ directories }: CommandContext, name: string): Promise<EngineEntry> {
   const engine = installableEngine(name)
+  const origin = await engine.origin?.(directories.engines)
   return {
     engine: name,
     wanted: engine.version,
     installed: (await engine.installed(directories.engines)) ?? null,
-    folder: directories.engines,
+    ...(origin !== undefined && { how: origin.how }),
+    folder: origin?.path ?? directories.engines,
   }
 }

@@ -47,11 +47,16 @@ export function examinePackagedEngine(
   }
 }
 
+const ORIGIN = { option: '', path: ' on PATH', wheel: ' from a wheel', source: ', compiled here' } as const
+
 /** The program that models with `engine: llama-server` run on; without it nothing is wrong where none of them is configured. */
 export async function examineLlamaServer({ engines }: YardDirectories, isNeeded: boolean): Promise<Check> {
   const found = await findServer({ binary: undefined, enginesDirectory: engines })
   const name = 'llama-server'
-  if (!('reason' in found)) return { name, status: 'ok', found: `${found.version}: ${found.command}` }
+  if (!('reason' in found)) {
+    const { version, from, command } = found
+    return { name, status: 'ok', found: `${version}${ORIGIN[from]}: ${command}` }
+  }
   return {
     name,
     status: isNeeded ? 'warning' : 'information',

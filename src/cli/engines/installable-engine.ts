@@ -3,6 +3,29 @@ import type { InstallOptions } from './install-engine.ts'
 export interface EngineWishes extends InstallOptions {
   /** Compile it instead of fetching it, where that can be done. */
   fromSource?: boolean
+  /** Files to compile at once. Default: as cores and free memory allow. */
+  jobs?: number
+  /** Definitions for the compilation, for example `GGML_CUDA=ON`. */
+  settings?: readonly string[]
+  /** What one should know afterwards. */
+  onNote?: (sentence: string) => void
+}
+
+/** How an engine is compiled. */
+export interface CompiledEngine {
+  /** What would come of it. @throws ModelyardError `engine_missing` where there is no source */
+  version(enginesFolder: string): Promise<string>
+  /** For people. */
+  size: string
+  diskBytes: number
+}
+
+/** How an engine came to be here. */
+export interface EngineOrigin {
+  /** `wheel`, `compiled`, `on PATH`. */
+  how: string
+  /** Its program. */
+  path: string
 }
 
 /** An engine that is fetched by the user's own package managers, outside of our dependencies: it is large. */
@@ -16,10 +39,14 @@ export interface InstallableEngine {
   diskBytes: number
   /** Version that is there and complete, from whatever source. */
   installed(enginesFolder: string): Promise<string | undefined>
+  /** How that one came here; absent = there is but one way. */
+  origin?(enginesFolder: string): Promise<EngineOrigin | undefined>
+  /** Absent = it cannot be compiled here. */
+  compiled?: CompiledEngine
   /** Whether that version will do. */
   suits(version: string): boolean
-  /** @throws ModelyardError `engine_missing` with the last lines, `unsupported`, `aborted` */
-  install(enginesFolder: string, wishes: EngineWishes): Promise<void>
+  /** @returns the version that is there then; @throws ModelyardError `engine_missing` with the last lines, `unsupported`, `aborted` */
+  install(enginesFolder: string, wishes: EngineWishes): Promise<string>
   /** @returns whether there was anything */
   remove(enginesFolder: string): Promise<boolean>
   /** Counts in a line of the package manager, for the note while one waits. */

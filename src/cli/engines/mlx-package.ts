@@ -24,7 +24,10 @@ export function mlxPackage(platform = `${process.platform}-${process.arch}`): In
     diskBytes: 360_000_000,
     installed: installedMlxVersion,
     suits: (version) => version === MLX_VERSIONS['mlx-lm'],
-    install: async (enginesFolder, options) => await installMlx(enginesFolder, platform, options),
+    install: async (enginesFolder, options) => {
+      await installMlx(enginesFolder, platform, options)
+      return MLX_VERSIONS['mlx-lm']
+    },
     remove: removeMlx,
     counts: (line) => /^(?:Collecting|Downloading|Installing collected)\s+([\w.-]*)/.exec(line)?.[0],
   }

@@ -14,7 +14,10 @@ export function npmEngine(name: string, platform?: string, architecture?: string
     diskBytes: engine.diskBytes,
     installed: async (enginesFolder) => installedVersion(enginesFolder, engine),
     suits: (version) => version === engine.version,
-    install: async (enginesFolder, wishes) => await installEngine(enginesFolder, engine, wishes),
+    install: async (enginesFolder, wishes) => {
+      await installEngine(enginesFolder, engine, wishes)
+      return engine.version
+    },
     remove: async (enginesFolder) => {
       const present = installedVersion(enginesFolder, engine) !== undefined
       await rm(engineFolder(enginesFolder, engine.name), { recursive: true, force: true })

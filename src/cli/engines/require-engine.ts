@@ -21,11 +21,23 @@ export interface InstallWishes {
   verbose?: boolean
   /** Compile it, also where one is there already. */
   fromSource?: boolean
+  /** Files to compile at once. */
+  jobs?: number
+  /** Definitions for the compilation. */
+  settings?: readonly string[]
+}
+
+/** What is going to be installed, fetched or compiled. */
+interface Recipe {
+  version: string
+  size: string
+  diskBytes: number
 }
 
 /**
  * Makes sure an engine is there: installs it on first use, never in silence. @returns whether anything was installed
- * @throws ModelyardError `engine_missing` when it is not and must not be installed, `disk_full` when its disk has too little room
+ * @throws ModelyardError `engine_missing` when it is not and must not be installed, `disk_full` when its disk has too little room,
+ * `invalid_request` for one that cannot be compiled and should be
  */
 export async function requireEngine(
   context: CommandContext,
@@ -36,9 +48,25 @@ export async function requireEngine(
   const present = await engine.installed(enginesFolder)
   if (present !== undefined && engine.suits(present) && wishes.fromSource !== true) return false
   if (wishes.install === false) throw missing(engine, present)
-  await requireRoom(enginesFolder, engine)
-  await installLoudly(context, enginesFolder, engine, wishes)
+  const recipe = await recipeOf(enginesFolder, engine, wishes)
+  await requireRoom(enginesFolder, engine.name, recipe)
+  await installLoudly(context, enginesFolder, engine, recipe, wishes)
   return true
+}
+
+async function recipeOf(
+  enginesFolder: string,
+  engine: InstallableEngine,
+  { fromSource = false }: InstallWishes,
+): Promise<Recipe> {
+  if (!fromSource) return engine
+  const { name, compiled } = engine
+  if (compiled === undefined) {
+    const message = `The engine ${name} cannot be compiled here; only llama-server can. Install it without --from-source: modelyard engines install ${name}`
+    throw new ModelyardError('invalid_request', message, { details: { param: 'from-source' } })
+  }
+  const { size, diskBytes } = compiled
+  return { version: await compiled.version(enginesFolder), size, diskBytes }
 }
 
 /**
@@ -69,7 +97,8 @@ function engineNameOf(id: string, spec: ModelSpec | undefined): string {
 /** A package manager that fills the disk fails after minutes, with words about something else. */
 async function requireRoom(
   enginesFolder: string,
-  { name, version, diskBytes }: InstallableEngine,
+  name: string,
+  { version, diskBytes }: Recipe,
 ): Promise<void> {
   const free = await freeSpace(await nearestFolder(enginesFolder))
   if (free === undefined || free >= diskBytes) return
@@ -91,12 +120,13 @@ async function installLoudly(
   context: CommandContext,
   enginesFolder: string,
   engine: InstallableEngine,
-  { verbose = false, fromSource = false }: InstallWishes,
+  { version, size }: Recipe,
+  { verbose = false, ...wishes }: InstallWishes,
 ): Promise<void> {
   const { err, clock, signal } = context
   const begun = clock.now()
   await err.line(
-    `Installing the engine ${engine.name} ${engine.version} into ${enginesFolder} (${fromSource ? 'compiled, some minutes' : engine.size}, only this once) …`,
+    `Installing the engine ${engine.name} ${version} into ${enginesFolder} (${size}, only this once) …`,
   )
   let doing = 'begun'
   const words = (): string => `installing ${engine.name}: ${doing}, ${formatDuration(clock.now() - begun)}`
@@ -105,13 +135,16 @@ async function installLoudly(
     doing = engine.counts(line) ?? doing
     if (verbose) void err.line(line)
   }
+  const notes: string[] = []
+  const onNote = (sentence: string): void => void notes.push(sentence)
+  let installed: string
   try {
-    await engine.install(enginesFolder, { signal, onLine, fromSource })
+    installed = await engine.install(enginesFolder, { ...wishes, signal, onLine, onNote })
   } finally {
     await note.stop()
   }
-  const version = (await engine.installed(enginesFolder)) ?? engine.version
-  await err.line(`Installed ${engine.name} ${version} in ${formatDuration(clock.now() - begun)}.`)
+  const took = formatDuration(clock.now() - begun)
+  await err.line([`Installed ${engine.name} ${installed} in ${took}.`, ...notes].join('\n'))
 }
 
 function missing(engine: InstallableEngine, present: string | undefined): ModelyardError {

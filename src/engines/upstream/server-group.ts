@@ -15,6 +15,10 @@ import type { StartOptions } from './start-options.ts'
 const LOOK_INTERVAL = 250
 /** Milliseconds that such a look may take. */
 const LOOK_PATIENCE = 5000
+/** Looks between two measurements of what it holds. */
+const MEASURE_EACH = 8
+/** It goes on when it holds so much more than before: imports, weights and caches come in larger steps. */
+const GROWTH = 1.01
 
 export interface ServerGroupOptions {
   model: string
@@ -23,6 +27,8 @@ export interface ServerGroupOptions {
   recordsDirectory?: string | undefined
   logDirectory?: string | undefined
   signal: AbortSignal
+  /** Called with the bytes that its processes hold, each time they have become more: it has not answered yet, but goes on. */
+  onGrowth?: (bytes: number) => void
 }
 
 /**
@@ -133,17 +139,27 @@ export class ServerGroup {
     return { expected, reason: `The worker ${describeExit(exit)}.`, logTail: exit.logTail }
   }
 
-  async #untilReady({ clock, signal }: ServerGroupOptions): Promise<void> {
+  async #untilReady({ clock, signal, onGrowth }: ServerGroupOptions): Promise<void> {
     const connection = new Connection(clock)
+    let most = 0
     try {
-      while (!(await this.#listsModels(connection, signal))) {
+      for (let look = 1; !(await this.#listsModels(connection, signal)); look++) {
         signal.throwIfAborted()
         if (this.#first !== undefined) throw loadEndedByExit(this.#first)
+        if (onGrowth !== undefined && look % MEASURE_EACH === 0) most = await this.#grown(most, onGrowth)
         await sleep(clock, LOOK_INTERVAL, signal)
       }
     } finally {
       await connection.close()
     }
+  }
+
+  async #grown(most: number, onGrowth: (bytes: number) => void): Promise<number> {
+    const held = await this.memory()
+    const bytes = (held?.private ?? 0) + (held?.shared ?? 0)
+    if (bytes <= most * GROWTH) return most
+    onGrowth(bytes)
+    return bytes
   }
 
   async #listsModels(connection: Connection, signal: AbortSignal): Promise<boolean> {

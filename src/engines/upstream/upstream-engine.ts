@@ -100,7 +100,7 @@ export class UpstreamEngine implements Engine {
   async load(plan: LoadPlan, { signal, onProgress }: LoadOptions): Promise<LoadedModel> {
     const options = upstreamOptions(plan.spec)
     onProgress({ stage: 'starting' })
-    const group = await this.#groupOf(plan, options, signal)
+    const group = await this.#groupOf(plan, options, { signal, onProgress })
     const found = this.#endpointOf(plan.model, options)
     const endpoint =
       group === undefined ? found : { ...found, urls: [group.url], key: group.key ?? found.key }
@@ -132,13 +132,17 @@ export class UpstreamEngine implements Engine {
     }
   }
 
+  /** How far it is shows in what it holds of what it was said to take; a server that grows is not given up as one that stands still. */
   async #groupOf(
-    { model }: LoadPlan,
+    { model, loadBytes }: LoadPlan,
     { start }: UpstreamOptions,
-    signal: AbortSignal,
+    { signal, onProgress }: Pick<LoadOptions, 'signal' | 'onProgress'>,
   ): Promise<ServerGroup | undefined> {
     if (start === undefined) return undefined
-    return await ServerGroup.start({ model, start, clock: this.#clock, signal, ...this.#directories })
+    const onGrowth = (bytes: number): void =>
+      onProgress({ stage: 'loading', fraction: Math.min(0.99, bytes / Math.max(1, loadBytes)) })
+    const clock = this.#clock
+    return await ServerGroup.start({ model, start, clock, signal, onGrowth, ...this.#directories })
   }
 
   #endpointOf(model: string, options: UpstreamOptions): SurveyedEndpoint {

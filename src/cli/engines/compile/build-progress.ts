@@ -1,0 +1,12 @@
+/** How far a compilation is, from a line of git, CMake, ninja or make: `compiled 42 of 345 files (12 %)`; undefined = the line does not say. */
+export function buildProgress(line: string): string | undefined {
+  const [, done, all] = /^\[(\d+)\/(\d+)\]/.exec(line) ?? []
+  if (done !== undefined) return `compiled ${done} of ${all} steps (${percent(Number(done), Number(all))} %)`
+  const share = /^\[\s*(\d{1,3})%\]/.exec(line)?.[1]
+  if (share !== undefined) return `compiled ${share} %`
+  return /^(?:unpacking|configuring|compiling|fetching) .*/.exec(line)?.[0]
+}
+
+function percent(done: number, all: number): number {
+  return all === 0 ? 100 : Math.floor((100 * done) / all)
+}
