@@ -8,7 +8,7 @@ import { examineLlamaServer } from '../../src/cli/doctor/software-checks.ts'
 import { createDesk, type Desk } from '../../src/cli/test-desk.ts'
 import { ProcessLock } from '../../src/host/process-lock.ts'
 
-const FAKE = resolve(import.meta.dirname, '../programs/fake-build-tools.mjs')
+const FAKE = resolve(import.meta.dirname, '../programs/fake-build-tools.sh')
 const WORKSHOP = '.llama-server-build'
 
 describe.skipIf(process.platform === 'win32')('engines install llama-server --from-source', () => {
@@ -39,7 +39,7 @@ describe.skipIf(process.platform === 'win32')('engines install llama-server --fr
   async function has(...names: string[]): Promise<void> {
     for (const name of names) {
       const path = join(folder, 'bin', name)
-      await writeFile(path, `#!/bin/sh\nexec '${process.execPath}' '${FAKE}' ${name} "$@"\n`)
+      await writeFile(path, `#!/bin/sh\nexec /bin/sh '${FAKE}' ${name} "$@"\n`)
       await chmod(path, 0o755)
     }
   }
@@ -47,7 +47,7 @@ describe.skipIf(process.platform === 'win32')('engines install llama-server --fr
   async function calls(tool: string): Promise<string[][]> {
     const text = await readFile(join(folder, 'calls'), 'utf8').catch(() => '')
     const all = text.split('\n').filter(Boolean)
-    return all.map((line) => JSON.parse(line) as string[]).filter(([name]) => name === tool)
+    return all.map((line) => line.split('\t')).filter(([name]) => name === tool)
   }
 
   function desk(): Desk {
