@@ -21,8 +21,8 @@ function answer(request, response) {
 const held = []
 
 function serve() {
-  if (mode === 'grows') return setInterval(() => held.push(Buffer.alloc(4 * 1024 ** 2, 1)), 500)
-  createServer(answer).listen(Number(port), '127.0.0.1')
+  if (mode === 'grows') setInterval(() => held.push(Buffer.alloc(4 * 1024 ** 2, 1)), 500)
+  else createServer(answer).listen(Number(port), '127.0.0.1')
 }
 
 function lead() {
