@@ -1,11 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { processTree } from '../../src/host/process-tree.ts'
+import { readMemory } from '../yard/harness.ts'
 
-/** Proportional set size in bytes; 0 for a process that is gone. */
-async function readPss(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '')
-  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024
-}
+const readPss = async (pid: number): Promise<number> => (await readMemory(pid)).pss
 
 /** Looks at a server's processes from outside, again and again. */
 export class ChaosWatch {

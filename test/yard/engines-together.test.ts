@@ -1,31 +1,71 @@
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { processTree } from '../../src/host/process-tree.ts'
+import type { YardState } from '../../src/yard-state.ts'
 import { ENGINES_DIRECTORY, fetched, TINY_CHAT, TINY_CHAT_FOLDER } from '../models/paths.ts'
-import { descendants, HAS_LLAMA, isRunning, openHome, serve, type ServedYard, until } from './harness.ts'
+import {
+  descendants,
+  HAS_LLAMA,
+  isRunning,
+  openHome,
+  readMemory,
+  serve,
+  type ServedYard,
+  until,
+} from './harness.ts'
 
 const HAS_ALL =
   HAS_LLAMA && ['llama-server', 'mlx'].every((engine) => fetched(join(ENGINES_DIRECTORY, engine)))
 const MIB = 1024 ** 2
 const BUDGET = 420 * MIB
 const HELLO = 'Hello, how are you today?'
+const DECLARED = 200 * MIB
 const MODELS = ['embedded', 'server', 'apple', 'first', 'second']
-
-interface State {
-  instances: { model: string }[]
-  memory: { ram: { booked: number } }
-}
+/** Of a worker: it was measured some moments before we look, and touches pages of its buffers, its heap and its program meanwhile. */
+const SINCE = 12 * MIB
 
 let served: ServedYard | undefined
 afterAll(() => served?.stop())
 
-async function stateOf({ program }: ServedYard): Promise<State> {
-  return (await (await fetch(`${program.url}/api/yard/state`)).json()) as State
+type Instance = YardState['instances'][number]
+
+interface Held {
+  instance: Instance
+  pss: number
+  rss: number
+}
+
+/** What the processes of each instance hold, read from outside; of none where the kernel does not tell it, nor of a copy without a process. */
+async function heldBy(instances: readonly Instance[]): Promise<Held[]> {
+  if (process.platform !== 'linux') return []
+  const all = instances.map(async (instance) => {
+    const pids = instance.pid === undefined ? [] : processTree(instance.pid)
+    const sizes = await Promise.all(pids.map(readMemory))
+    const sum = (of: 'pss' | 'rss'): number => sizes.reduce((bytes, size) => bytes + size[of], 0)
+    return { instance, pss: sum('pss'), rss: sum('rss') }
+  })
+  return (await Promise.all(all)).filter(({ rss }) => rss > 0)
+}
+
+/** The state's bytes are those of the processes; what was only promised beside them is the declared copies'. */
+function expectTrue({ instances, memory }: YardState, held: readonly Held[]): void {
+  for (const { instance, pss, rss } of held) {
+    const { model, measured = {}, booked } = instance
+    expect(Math.abs((measured.ram ?? 0) - rss), `${model} is measured`).toBeLessThan(SINCE)
+    expect(booked.ram ?? 0, `${model} is booked as what it holds at least`).toBeGreaterThan(rss - SINCE)
+    expect(pss, `${model} has its share of shared pages`).toBeLessThanOrEqual(rss)
+  }
+  const declared = instances.filter(({ pid }) => pid === undefined).length * DECLARED
+  const own = held.reduce((sum, { pss }) => sum + pss, 0)
+  // Pages that several map are booked once and whole: all shares together are never more.
+  expect(declared + own).toBeLessThan((memory.ram?.booked ?? 0) + held.length * SINCE)
+  expect(memory.ram?.booked).toBeLessThanOrEqual(BUDGET)
 }
 
 describe.runIf(HAS_ALL)('E6: five models on four engines under one budget', () => {
-  it('each answers, others make way within the budget, ps shows them, and nothing is left', async () => {
+  it('each answers, others make way within the budget, what is booked and measured is what the processes hold, ps shows them, and nothing is left', async () => {
     const small = { context: 512, slots: 1 }
-    const fake = { engine: 'scripted', memory: '200MiB', script: [{ text: HELLO }] }
+    const fake = { engine: 'scripted', memory: DECLARED, script: [{ text: HELLO }] }
     const home = await openHome({
       memory: { budget: BUDGET, headroom: 0 },
       models: {
@@ -42,13 +82,27 @@ describe.runIf(HAS_ALL)('E6: five models on four engines under one budget', () =
     for (const model of [...MODELS, ...MODELS.toReversed()]) {
       const { status, text } = await api.chat('hi', { model })
       expect({ model, status, text }).toEqual({ model, status: 200, text: HELLO })
-      const state = await stateOf(served)
-      expect(state.memory.ram.booked).toBeLessThanOrEqual(BUDGET)
+      const state = await api.state()
       expect(state.instances.some((instance) => instance.model === model)).toBe(true)
-      for (const pid of descendants(program.pid)) seen.add(pid)
+      expectTrue(state, await heldBy(state.instances))
+      const known = new Set(state.instances.flatMap(({ pid }) => (pid === undefined ? [] : processTree(pid))))
+      const workers = descendants(program.pid)
+      // Whoever made way is gone, and so are its bytes.
+      expect(workers.filter((pid) => !known.has(pid))).toEqual([])
+      for (const pid of workers) seen.add(pid)
     }
-    const state = await stateOf(served)
+    const state = await api.state()
     expect(state.instances.length).toBeLessThan(MODELS.length)
+    const [loads, evictions] = (['loads', 'evictions'] as const).map((of) =>
+      state.models.reduce((sum, model) => sum + (model[of] ?? 0), 0),
+    )
+    expect(loads).toBeGreaterThan(MODELS.length)
+    expect(loads).toBeLessThan(2 * MODELS.length)
+    expect(evictions).toBe((loads ?? 0) - state.instances.length)
+    // What was loaded once before is booked as what it was seen to hold, not as what was promised.
+    const again = await heldBy(state.instances.filter(({ model }) => model === 'server'))
+    for (const { instance, rss } of again)
+      expect((instance.booked.ram ?? 0) - rss, 'server, the second time').toBeLessThan(SINCE)
     const { out, code } = await home.run(['ps'])
     expect(code).toBe(0)
     for (const { model } of state.instances) expect(out).toContain(model)

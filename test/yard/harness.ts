@@ -1,4 +1,4 @@
-import { copyFile, symlink } from 'node:fs/promises'
+import { copyFile, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import type { ScriptEntry } from '../../src/engines/scripted/scripted-options.ts'
@@ -319,9 +319,16 @@ export function descendants(pid: number): number[] {
   return processTree(pid).filter((one) => one !== pid && isRunning(one))
 }
 
+/** What a process holds, as the kernel tells it, in bytes: with its share of what others map as well, and with all of that. 0 when it is gone. */
+export async function readMemory(pid: number): Promise<{ pss: number; rss: number }> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '')
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024
+  return { pss: bytes('Pss'), rss: bytes('Rss') }
+}
+
 /** Milliseconds of processor time that a process has used. */
 export async function processorTime(pid: number): Promise<number> {
-  const { readFile } = await import('node:fs/promises')
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   // User and system time in ticks of 10 ms.
