@@ -291,6 +291,7 @@ function addSettings(root: Command, context: CommandContext, perform: Perform): 
   withJson(settings.command('get'))
     .argument('<KEY>', 'for example memory.budget')
     .description('show one setting')
+    .addHelpText('after', examples('settings get memory.budget'))
     .action((key, _options, command: Command) =>
       perform(
         import('./commands/settings.ts').then(({ showSettings }) =>
@@ -302,6 +303,7 @@ function addSettings(root: Command, context: CommandContext, perform: Perform): 
     .argument('<KEY>', 'for example memory.budget, or models.ID.OPTION')
     .argument('<VALUE...>', 'as in the configuration file; several values are a list')
     .description('change one setting; it counts at once and is kept')
+    .addHelpText('after', examples('settings set memory.budget 6GiB', 'settings set preload smollm2 minilm'))
     .action((key, values, _options, command: Command) =>
       perform(
         import('./commands/settings.ts').then(({ setSetting }) =>
@@ -312,6 +314,7 @@ function addSettings(root: Command, context: CommandContext, perform: Perform): 
   withJson(settings.command('reset'))
     .argument('<KEY>', 'for example memory.budget')
     .description('go back to what holds without it')
+    .addHelpText('after', examples('settings reset memory.budget'))
     .action((key, _options, command: Command) =>
       perform(
         import('./commands/settings.ts').then(({ resetSetting }) =>

@@ -27,6 +27,8 @@ const COMMANDS = [
   'serve',
   'run',
   'chat',
+  'transcribe',
+  'speak',
   'pull',
   'list',
   'show',
@@ -35,17 +37,30 @@ const COMMANDS = [
   'load',
   'unload',
   'plan',
-  'simulate',
   'warm',
   'contexts list',
   'contexts show',
   'contexts remove',
+  'simulate',
+  'settings',
+  'settings get',
+  'settings set',
+  'settings reset',
+  'pin',
+  'unpin',
+  'why',
+  'logs',
+  'events',
   'doctor',
   'engines list',
   'engines install',
+  'engines remove',
 ]
 
-describe('the command line', () => {
+/** Whose output is a conversation, a sound or a log. */
+const WITHOUT_DOCUMENT = new Set(['chat', 'speak', 'logs'])
+
+describe('the command line (C1)', () => {
   it('without words it shows what there is', async () => {
     const { context, printed } = desk()
     expect(await runProgram(context, [])).toBeUndefined()
@@ -62,6 +77,12 @@ describe('the command line', () => {
     const { context, printed } = desk()
     expect(await runProgram(context, [...command.split(' '), '--help'])).toBeUndefined()
     expect(printed()).toContain('Examples:\n  modelyard')
+  })
+
+  it.each(COMMANDS.filter((command) => !WITHOUT_DOCUMENT.has(command)))('%s has --json', async (command) => {
+    const { context, printed } = desk()
+    await runProgram(context, [...command.split(' '), '--help'])
+    expect(printed()).toMatch(/^ +--json /m)
   })
 
   it.each([

@@ -46,7 +46,7 @@ const FIRST: ScriptEntry[] = [
 ]
 
 /** The official SDK against a real yard: what it sends must be understood, what it reads must be there. */
-describe('the official Anthropic SDK', () => {
+describe('H2: the official Anthropic SDK', () => {
   let yard: Yard
   let server: Listening
   let client: Anthropic

@@ -59,7 +59,7 @@ function linesOf(text: string): unknown[] {
 }
 
 /** What SDKs hide: the bytes of the Ollama API. */
-describe('Ollama on the wire', () => {
+describe('H3: Ollama on the wire', () => {
   it.each([['application/x-www-form-urlencoded'], ['text/plain'], ['application/json; charset=utf-8']])(
     'a body sent as %s is taken for JSON, as curl sends it',
     async (type) => {

@@ -19,7 +19,7 @@ const TOOLS = [
 ]
 
 /** The official SDK against a real yard: what it sends must be understood, what it reads must be there. */
-describe('the official Ollama SDK', () => {
+describe('H3: the official Ollama SDK', () => {
   let home: string
   let hub: HubServer
   let yard: Yard

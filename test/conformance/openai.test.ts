@@ -15,7 +15,7 @@ import { startTalkingYard } from './talking-yard.ts'
 const KEY = 'sk-local-test'
 
 /** The official SDK against a real yard: what it sends must be understood, what it reads must be there. */
-describe('the official OpenAI SDK', () => {
+describe('H1: the official OpenAI SDK', () => {
   let yard: Yard
   let server: Listening
   let client: OpenAI

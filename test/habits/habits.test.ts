@@ -20,18 +20,6 @@ function runTool(path: string, args: string[]): { status: number | null; output:
   return { status, output: stdout + stderr }
 }
 
-const range = (from: number, to: number): number[] =>
-  Array.from({ length: to - from + 1 }, (_, index) => from + index)
-
-/** Numbers of the cases that stand in a text of the program, which are names of tests; comments do not count. */
-function casesNamed(source: string): number[] {
-  const texts = source
-    .split('\n')
-    .filter((line) => !/^\s*(?:\/\/|\/?\*)/.test(line) && /['"`]/.test(line))
-    .map((line) => line.slice(line.search(/['"`]/)))
-  return texts.flatMap((text) => [...text.matchAll(/\bBR-(\d\d)\b/g)].map(([, number]) => Number(number)))
-}
-
 describe('habits', () => {
   it.each([
     ['the formatter has nothing to change', 'oxfmt/bin/oxfmt', ['--check']],
@@ -74,18 +62,6 @@ describe('habits', () => {
         (path) => !known.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`)),
       ),
     ).toEqual([])
-  })
-
-  it('every case of the field that is about the APIs has a test with its number in its name', () => {
-    const numbers = [...range(1, 14), ...range(32, 43), 45, 46, 52]
-    const { stdout } = spawnSync('git', ['ls-files', 'src/**/*.test.ts', 'test/**/*.test.ts'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-    })
-    const files = stdout.split('\n').filter((file) => file !== '')
-    const named = new Set(files.flatMap((file) => casesNamed(readFileSync(join(ROOT, file), 'utf8'))))
-    expect(files.length).toBeGreaterThan(100)
-    expect(numbers.filter((number) => !named.has(number)).map((number) => `BR-${number}`)).toEqual([])
   })
 
   it('no file names a registry host', () => {

@@ -4,21 +4,24 @@ import { expect, it } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/**
- * Rows of the requirements and cases from the field that make the lifecycle of models and their memory what it is. Each is the name of a
- * test, so that whoever breaks it reads what it was for.
- */
+/** Rows of the requirements, rules of the design and cases from the field. Each is the name of a test, so that whoever breaks it reads what it was for. */
 const ROWS = [
+  ...numbered('P', 1, 16),
   ...numbered('M', 1, 22),
-  ...numbered('P', 7, 13),
-  ...numbered('F', 1, 26),
-  ...numbered('BR-', 15, 31),
-  ...numbered('BR-', 47, 48),
-  ...numbered('BR-', 64, 73),
+  ...numbered('E', 1, 8),
+  ...numbered('S', 1, 6),
+  ...numbered('H', 1, 7),
+  ...numbered('C', 0, 2),
+  ...numbered('F', 1, 28),
+  ...numbered('R', 1, 20),
+  ...numbered('BR-', 1, 73, 2),
 ]
 
-function numbered(letter: string, first: number, last: number): string[] {
-  return Array.from({ length: last - first + 1 }, (_, index) => `${letter}${first + index}`)
+function numbered(letter: string, first: number, last: number, digits = 1): string[] {
+  return Array.from(
+    { length: last - first + 1 },
+    (_, index) => letter + String(first + index).padStart(digits, '0'),
+  )
 }
 
 function testFiles(): string[] {
@@ -55,7 +58,7 @@ function endOfBrackets(source: string, start: number): number {
   return source.length
 }
 
-it('every row and case of lifecycle and memory is the name of a test', () => {
+it('every row, rule and case is the name of a test', () => {
   const titles = testFiles().flatMap((path) => titlesIn(readFileSync(path, 'utf8')))
   expect(titles.length).toBeGreaterThan(1000)
   const named = new Set(titles.flatMap((title) => title.match(/\b(?:BR-|[A-Z])\d+\b/g) ?? []))

@@ -112,7 +112,7 @@ describe('loading', () => {
     await second.unload()
   })
 
-  it('with an adapter changes the answer', async () => {
+  it('E8: with an adapter changes the answer', async () => {
     const base = makeTinyModel(`${folder}/base.gguf`).path
     makeTinyLora(`${folder}/lora.gguf`, { scale: 1 })
     const task = completion('the model', { maxTokens: 12 })
@@ -124,7 +124,7 @@ describe('loading', () => {
     await adapted.unload()
   })
 
-  it('with options of the cache gives sound answers', async () => {
+  it('E8: with options of the cache gives sound answers', async () => {
     for (const engineOptions of [
       { kvCacheType: 'q8_0', flashAttention: true },
       { kvCacheType: 'f32', batchSize: 16, memoryMap: false },

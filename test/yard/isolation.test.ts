@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { TINY_CHAT } from '../models/paths.ts'
-import { copyOfTinyChat, ENDLESS, FIXED, HAS_LLAMA, openHome, serve, type ChatStream } from './harness.ts'
+import {
+  copyOfTinyChat,
+  descendants,
+  ENDLESS,
+  FIXED,
+  HAS_LLAMA,
+  openHome,
+  serve,
+  type ChatStream,
+} from './harness.ts'
 
 /** How often each other model comes, goes or fails. */
 const ROUNDS = 4
@@ -54,5 +63,30 @@ describe.runIf(HAS_LLAMA)('while other models load, unload, fail and crash (BR-7
     expect(await api.instance('a')).toMatchObject({ id: before?.id, pid: before?.pid, state: 'ready' })
     expect((await api.model('a')).loads).toBe(1)
     await served.stop()
+  })
+})
+
+describe.runIf(HAS_LLAMA)('E7: an engine that runs inside a process', () => {
+  it('has a supervised child of its own by default, whose end ends nothing else, and the server’s own process on request', async () => {
+    const home = await openHome()
+    const small = { context: 512, slots: 1, keepAlive: -1 }
+    await home.configure({
+      models: {
+        apart: { file: TINY_CHAT, ...small },
+        inside: { file: await copyOfTinyChat(home, 'inside'), ...small, isolation: 'none' },
+      },
+    })
+    const { api, program, stop } = await serve(home)
+    const hello = { status: 200, text: 'Hello, how are you today?' }
+    expect(await api.chat('hi', { model: 'inside' })).toMatchObject(hello)
+    expect(descendants(program.pid)).toEqual([])
+    expect(await api.chat('hi', { model: 'apart' })).toMatchObject(hello)
+    const children = descendants(program.pid)
+    expect(children).toEqual([(await api.instance('apart'))?.pid])
+    for (const child of children) process.kill(child, 'SIGKILL')
+    await api.until(({ instances }) => instances.every(({ model }) => model !== 'apart'))
+    for (const model of ['inside', 'apart']) expect(await api.chat('hi', { model })).toMatchObject(hello)
+    expect((await api.model('inside')).loads).toBe(1)
+    await stop()
   })
 })

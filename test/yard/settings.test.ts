@@ -145,7 +145,7 @@ describe('M20: models changed at run time', () => {
     expect(loaded(yard)).toEqual(['b'])
   })
 
-  it('aliases, idle time and being switched off: applied to what is loaded', async () => {
+  it('M17: aliases, idle time and being switched off: applied to what is loaded', async () => {
     const yard = await yards.open({ models: TALKERS, memory: { headroom: 0 } })
     const answer = (model: string): Promise<string> => yard.chat({ model, messages: [user('hi')] }).text()
     await yard.loadModel('a')

@@ -341,7 +341,7 @@ describe('the Anthropic dialect, exchange by exchange', () => {
   })
 
   it.each(titled(STREAMS))(
-    'BR-42, BR-09: %s has its events in order, one open block at a time and one terminal event',
+    'H2, BR-42, BR-09: %s has its events in order, one open block at a time and one terminal event',
     (_title, exchange) => {
       const events = eventsOf(exchange)
       expect(events.every(({ name, data }) => name === data.type)).toBe(true)
