@@ -91,6 +91,8 @@ export interface LoadPlan {
   slots: number
   /** Threads in use while at least one slot runs (R17); 0 for engines that use none of ours. */
   threads: number
+  /** Threads that evaluating a prompt may take while no other model computes (R17, see `LoadedModel.shareCores`). Default: `threads`. */
+  promptThreads?: number
   /** Estimate, weights included. */
   footprint: Footprint
   /**
@@ -157,6 +159,8 @@ export interface LoadedModel {
   countTokens(task: Task, signal?: AbortSignal): Promise<number>
   /** One real token (or vector): only then is the model ready (R12). */
   warmUp(signal: AbortSignal): Promise<void>
+  /** Told when another model begins to compute beside this one, and when none does any more: only alone may prompts take `plan.promptThreads` (R17). Until it is told, it is alone. */
+  shareCores?(isAlone: boolean): void
   /** What it really holds now. */
   memory(): Promise<MeasuredFootprint>
   /** Resolves when the engine's loop is alive. */

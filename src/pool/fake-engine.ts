@@ -17,6 +17,8 @@ export class FakeModel implements LoadedModel {
   readonly exited: Promise<ExitReport>
   readonly runs: { task: Task; options: RunOptions }[] = []
   unloads = 0
+  /** What it was told of others that compute. */
+  readonly alone: boolean[] = []
   holds: MeasuredFootprint = {}
   warmUpError: Error | undefined
   /** When set, an unload does not end by itself. */
@@ -42,6 +44,10 @@ export class FakeModel implements LoadedModel {
   async warmUp(): Promise<void> {
     await Promise.resolve()
     if (this.warmUpError !== undefined) throw this.warmUpError
+  }
+
+  shareCores(isAlone: boolean): void {
+    this.alone.push(isAlone)
   }
 
   memory(): Promise<MeasuredFootprint> {

@@ -10,6 +10,7 @@ import type { MeasurementStore } from './measurement-store.ts'
 import { decide } from './policy/decide.ts'
 import type { CommandOf, PoolCommand, PoolEvent, PoolFact } from './policy/messages.ts'
 import { emptyState, type PoolState } from './policy/state.ts'
+import { threadUsers } from './policy/threads.ts'
 import type { Preparation } from './pool-lease.ts'
 import { SlotParking } from './slot-parking.ts'
 import { StateWatch } from './state-watch.ts'
@@ -47,6 +48,7 @@ export class PoolDriver {
   readonly #events: PoolEvent[] = []
   #isDeciding = false
   #lastAt = 0
+  #isCrowded = false
   #alarm: Timer | undefined
   readonly #live = new Map<string, LiveInstance>()
   readonly #parking: SlotParking | undefined
@@ -92,7 +94,16 @@ export class PoolDriver {
     } finally {
       this.#isDeciding = false
     }
+    this.#shareCores()
     this.watch.look(this.#state)
+  }
+
+  /** R17: all are told when a second model begins to compute, before its run does, and when one is alone again. */
+  #shareCores(): void {
+    const isCrowded = threadUsers(this.#state).length > 1
+    if (isCrowded === this.#isCrowded) return
+    this.#isCrowded = isCrowded
+    for (const { loaded } of this.#live.values()) loaded?.shareCores?.(!isCrowded)
   }
 
   #decide(event: PoolEvent): void {
@@ -189,6 +200,7 @@ export class PoolDriver {
 
   #report(instance: string, fact: PoolFact): void {
     if (fact.type === 'load-failed' || fact.type === 'memory-returned') this.#live.delete(instance)
+    if (fact.type === 'load-finished' && this.#isCrowded) this.loadedOf(instance)?.shareCores?.(false)
     this.dispatch(fact)
   }
 

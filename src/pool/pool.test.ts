@@ -215,3 +215,26 @@ describe('a lease within another (P14)', () => {
     expect(fixture.pool.status().runs.active).toBe(0)
   })
 })
+
+describe('cores (R17)', () => {
+  it('models are told when a second one begins to compute, and when one is alone again', async () => {
+    const { pool, engine } = declareAll(newPool(), sized('a', 40), sized('b', 40))
+    const first = await pool.acquire({ model: 'a' })
+    expect(engine.models.map(({ alone }) => alone)).toEqual([[]])
+    const second = await pool.acquire({ model: 'b' })
+    // `b` came into memory while `a` computed, and is told before its run.
+    expect(engine.models.map(({ alone }) => alone.at(-1))).toEqual([false, false])
+    first.release()
+    expect(engine.models.map(({ alone }) => alone.at(-1))).toEqual([true, true])
+    second.release()
+    ;(await pool.acquire({ model: 'b' })).release()
+    expect(engine.models.map(({ alone }) => alone.at(-1))).toEqual([true, true])
+  })
+
+  it('two slots of one model do not crowd it', async () => {
+    const { pool, engine } = declareAll(newPool(), sized('m', 40, { slots: 2 }))
+    const leases = [await pool.acquire({ model: 'm' }), await pool.acquire({ model: 'm' })]
+    expect(engine.models.map(({ alone }) => alone)).toEqual([[]])
+    for (const lease of leases) lease.release()
+  })
+})

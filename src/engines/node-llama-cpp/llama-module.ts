@@ -95,7 +95,8 @@ export interface LlamaContextOptions {
   /** Tokens of each sequence. */
   contextSize: number
   sequences: number
-  threads: number
+  /** What is used is at most the library's `maxThreads` at that moment. */
+  threads: number | { ideal: number; min: number }
   batchSize: number
   flashAttention: boolean | 'auto'
   swaFullCache: boolean

@@ -17,6 +17,7 @@ import { nodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 import { shapeOfPlan } from './node-llama-cpp-plan.ts'
 import { QueuedModel, type WholeInputWork } from '../in-process/queued-model.ts'
 import { PrefillPace } from './prefill-pace.ts'
+import { PromptThreads } from './prompt-threads.ts'
 import { RankingWork } from './ranking-work.ts'
 import { sampleAfterFirst } from './sample-after-first.ts'
 import { Slot } from './slot.ts'
@@ -100,11 +101,16 @@ async function prepareText(
   const shape = shapeOfPlan(plan)
   const vocabulary = new Vocabulary(model)
   const template = templateOf(plan, vocabulary)
-  const context = await createContext(plan, model, shape, signal)
+  const claim = (more: number): (() => void) => claimThreads(runtime.llama, more)
+  const more = (plan.promptThreads ?? plan.threads) - plan.threads
+  // A context never has more threads than the library allowed when it was made.
+  const giveBack = claim(more)
+  const context = await createContext(plan, model, shape, signal).finally(giveBack)
   sampleAfterFirst(context)
   const pace = new PrefillPace(shape)
   const gate = new ContextGate()
-  const slots = Array.from({ length: plan.slots }, () => new Slot(context, pace, clock, gate))
+  const threads = new PromptThreads(claim, more)
+  const slots = Array.from({ length: plan.slots }, () => new Slot({ context, pace, clock, gate, threads }))
   const lifetime = lifetimeOf(plan, runtime, clock)
   const stateIdentity = await stateIdentityOf(plan, shape, version)
   const { module } = runtime
@@ -116,6 +122,7 @@ async function prepareText(
     template,
     context,
     slots,
+    threads,
     lifetime,
     grammars: new GrammarShelf(runtime, model),
     stateIdentity,
@@ -124,7 +131,7 @@ async function prepareText(
 }
 
 async function createContext(
-  { spec, contextSize, slots, threads }: LoadPlan,
+  { spec, contextSize, slots, threads, promptThreads }: LoadPlan,
   model: LlamaModel,
   { batchSize, flashAttention, kvCacheType }: LoadShape,
   createSignal: AbortSignal,
@@ -135,7 +142,8 @@ async function createContext(
   return model.createContext({
     contextSize,
     sequences: slots,
-    threads,
+    // What it has of them is what is claimed of the library's limit.
+    threads: promptThreads === undefined ? threads : { ideal: promptThreads, min: 1 },
     batchSize,
     flashAttention,
     swaFullCache: fullWindow,

@@ -152,6 +152,15 @@ describe('threads', () => {
       planLoad(spec({ device: { gpu: false, threads, memoryLock: false } }), facts(), HOST).threads
     expect([asked(2), asked(64)]).toEqual([2, 4])
   })
+
+  it('R17: of prompts are all cores, unless somebody named threads, models share a process, or there is one core', () => {
+    const promptThreads = (changes: Partial<ModelSpec>, cores = 4): number | undefined =>
+      planLoad(spec(changes), facts(), { ...HOST, cores }).promptThreads
+    expect(promptThreads({})).toBe(4)
+    expect(promptThreads({ device: { gpu: false, threads: 2, memoryLock: false } })).toBeUndefined()
+    expect(promptThreads({ isolation: 'none' })).toBeUndefined()
+    expect(promptThreads({}, 1)).toBeUndefined()
+  })
 })
 
 describe('the footprint', () => {

@@ -65,6 +65,7 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
     contextSize: shape.contextSize,
     slots: shape.slots,
     threads,
+    ...promptThreadsOf(spec, facts, host, threads),
     footprint,
     // The KV cache is cleared when it is made, so all of it is there at once; what evaluating needs comes with the first long prompt.
     takenLater: { ram: footprint.ram?.compute ?? 0 },
@@ -75,6 +76,17 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
     spec,
     facts,
   }
+}
+
+/** Whoever names threads has them and no more; in this process models share one limit of the library, which no piece may lift. */
+function promptThreadsOf(
+  { device, isolation }: ModelSpec,
+  { purpose }: ModelFacts,
+  { cores }: HostFacts,
+  threads: number,
+): Pick<LoadPlan, 'promptThreads'> {
+  const isFixed = device.threads !== undefined || isolation !== 'worker' || purpose !== 'generation'
+  return isFixed || cores <= threads ? {} : { promptThreads: cores }
 }
 
 function shapeOf(

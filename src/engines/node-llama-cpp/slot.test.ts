@@ -2,15 +2,21 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../base/clock.ts'
 import type { LlamaContext, LlamaSequence, LlamaSteps } from './llama-module.ts'
 import { PrefillPace } from './prefill-pace.ts'
+import { PromptThreads } from './prompt-threads.ts'
 import { Slot } from './slot.ts'
 
 /** A sequence that only remembers its tokens. */
 class FakeSequence {
+  readonly #onEvaluate: (() => void) | undefined
   tokens: number[] = []
   readonly evaluated: number[] = []
   needsCheckpoints = false
   disposed = false
   generators = 0
+
+  constructor(onEvaluate?: () => void) {
+    this.#onEvaluate = onEvaluate
+  }
 
   get nextTokenIndex(): number {
     return this.tokens.length
@@ -38,6 +44,7 @@ class FakeSequence {
     let tokens = first
     try {
       for (;;) {
+        this.#onEvaluate?.()
         this.evaluated.push(tokens.length)
         this.tokens.push(...tokens)
         const given: number | readonly number[] | undefined = yield { token: 99 }
@@ -53,20 +60,25 @@ class FakeSequence {
   }
 }
 
-function bench(): { slot: Slot; made: FakeSequence[]; sequence: FakeSequence } {
+function bench(
+  threads?: PromptThreads,
+  onEvaluate?: () => void,
+): { slot: Slot; made: FakeSequence[]; sequence: FakeSequence } {
   const made: FakeSequence[] = []
   const context = {
     getSequence: () => {
-      const sequence = new FakeSequence()
+      const sequence = new FakeSequence(onEvaluate)
       made.push(sequence)
       return sequence as unknown as LlamaSequence
     },
   } as LlamaContext
-  const slot = new Slot(
+  const pace = new PrefillPace({ batchSize: 64, flashAttention: 'auto' })
+  const slot = new Slot({
     context,
-    new PrefillPace({ batchSize: 64, flashAttention: 'auto' }),
-    new ManualClock(),
-  )
+    pace,
+    clock: new ManualClock(),
+    ...(threads !== undefined && { threads }),
+  })
   return { slot, made, sequence: made[0] as FakeSequence }
 }
 
@@ -169,5 +181,51 @@ describe('evaluating a prompt', () => {
       () => undefined,
     )
     expect(sequence.evaluated).toHaveLength(2)
+  })
+})
+
+describe('all cores for prompts (R17)', () => {
+  /** Threads that are claimed beside the model's own, at each piece of a prompt that is evaluated. */
+  async function claimedWhile(isAlone: boolean, slotsAtOnce = 1): Promise<{ each: number[]; after: number }> {
+    let claimed = 0
+    const threads = new PromptThreads((more) => {
+      claimed += more
+      return () => {
+        claimed -= more
+      }
+    }, 3)
+    threads.isAlone = isAlone
+    const each: number[] = []
+    const slots = Array.from({ length: slotsAtOnce }, () => bench(threads, () => each.push(claimed)))
+    const rests = await Promise.all(
+      slots.map(async ({ slot }) =>
+        slot.prefill(
+          numbers(0, 60),
+          () => false,
+          () => undefined,
+        ),
+      ),
+    )
+    if (isAlone) expect(rests.map((rest) => rest.length)).toEqual(slots.map(() => 1))
+    return { each, after: claimed }
+  }
+
+  it('are taken for pieces while no other model computes, and given back', async () => {
+    const { each, after } = await claimedWhile(true)
+    expect(each[0]).toBe(0)
+    expect(new Set(each.slice(1))).toEqual(new Set([3]))
+    expect(after).toBe(0)
+  })
+
+  it('are left to another model that computes', async () => {
+    const { each, after } = await claimedWhile(false)
+    expect(new Set(each)).toEqual(new Set([0]))
+    expect(after).toBe(0)
+  })
+
+  it('are claimed once for slots that evaluate at the same time', async () => {
+    const { each, after } = await claimedWhile(true, 3)
+    expect(new Set(each)).toEqual(new Set([0, 3]))
+    expect(after).toBe(0)
   })
 })

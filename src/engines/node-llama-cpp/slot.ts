@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { ContextGate } from './context-gate.ts'
 import type { LlamaContext, LlamaEvaluateOptions, LlamaSequence, LlamaSteps } from './llama-module.ts'
-import type { PrefillPace } from './prefill-pace.ts'
+import type { Piece, PrefillPace } from './prefill-pace.ts'
+import { NO_MORE_THREADS, type PromptThreads } from './prompt-threads.ts'
 import { WorkQueue } from '../in-process/work-queue.ts'
 
 /** The cheapest way to choose a token, for those that nobody wants. */
@@ -12,6 +13,17 @@ const GREEDY: LlamaEvaluateOptions = {
   minP: 0,
   seed: 0,
   yieldEogToken: true,
+}
+
+/** What the slots of one model share. */
+export interface SlotParts {
+  context: LlamaContext
+  pace: PrefillPace
+  clock: Clock
+  /** Default: one of its own. */
+  gate?: ContextGate
+  /** Default: the model's own threads are all there are. */
+  threads?: PromptThreads
 }
 
 /** Asked between two native steps: the work is wanted no longer. */
@@ -26,6 +38,7 @@ export class Slot {
   readonly #pace: PrefillPace
   readonly #clock: Clock
   readonly #gate: ContextGate
+  readonly #threads: PromptThreads
   #sequence: LlamaSequence
   #prefilling: LlamaSteps | undefined
   #broken = false
@@ -36,11 +49,12 @@ export class Slot {
   /** All that is done with the slot: a run that was given up may have a native step to finish before the next can begin. */
   readonly work: WorkQueue = new WorkQueue()
 
-  constructor(context: LlamaContext, pace: PrefillPace, clock: Clock, gate: ContextGate = new ContextGate()) {
+  constructor({ context, pace, clock, gate, threads }: SlotParts) {
     this.#context = context
     this.#pace = pace
     this.#clock = clock
-    this.#gate = gate
+    this.#gate = gate ?? new ContextGate()
+    this.#threads = threads ?? NO_MORE_THREADS
     this.#sequence = context.getSequence()
   }
 
@@ -91,23 +105,43 @@ export class Slot {
     return 0
   }
 
-  /** Evaluates the prompt in pieces, all but the last, which generation begins with. @returns that last piece */
+  /**
+   * Evaluates the prompt in pieces, all but the last, which generation begins with on the model's own threads: one token where pieces
+   * take all cores. @returns that last piece
+   */
   async prefill(prompt: readonly number[], stopped: Stopped, moved: () => void): Promise<number[]> {
     this.#pace.enter()
     try {
       for (;;) {
         const done = this.#sequence.nextTokenIndex
-        const piece = this.#pace.piece
-        if (stopped() || prompt.length - done <= piece) return prompt.slice(done)
+        const rest = prompt.length - done
+        const piece = this.#pieceOf(rest)
+        if (stopped() || piece === undefined) return prompt.slice(done)
         if (this.turn !== undefined) await this.turn
-        const begun = this.#clock.now()
-        await this.#evaluate(prompt.slice(done, done + piece))
-        this.#pace.record(piece, this.#clock.now() - begun)
+        await this.#evaluatePiece(prompt.slice(done, done + piece.tokens), piece)
         moved()
       }
     } finally {
       this.#pace.leave()
     }
+  }
+
+  /** Undefined when the rest is the last. */
+  #pieceOf(rest: number): Piece | undefined {
+    const piece = this.#pace.next(this.#threads.areFree)
+    const last = piece.width === 'all' ? 1 : piece.tokens
+    return rest <= last ? undefined : { ...piece, tokens: Math.min(piece.tokens, rest - 1) }
+  }
+
+  async #evaluatePiece(tokens: readonly number[], piece: Piece): Promise<void> {
+    const begun = this.#clock.now()
+    const giveBack = piece.width === 'all' ? this.#threads.take() : undefined
+    try {
+      await this.#evaluate(tokens)
+    } finally {
+      giveBack?.()
+    }
+    this.#pace.record(piece, this.#clock.now() - begun)
   }
 
   /** Ends what is kept open for evaluating. The slot is of no use afterwards. */

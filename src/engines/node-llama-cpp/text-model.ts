@@ -6,6 +6,7 @@ import type { LlamaContext } from './llama-module.ts'
 import { InProcessModel } from '../in-process/in-process-model.ts'
 import { promptOf } from './prompt.ts'
 import { isSealedFor, sealSlotFile } from '../llama-cpp/slot-file.ts'
+import type { PromptThreads } from './prompt-threads.ts'
 import type { Slot } from './slot.ts'
 import { requireText, runText, type TextHost } from './text-run.ts'
 
@@ -16,6 +17,7 @@ const WARM_UP_TOKENS = 17
 export interface TextModelParts extends TextHost {
   context: LlamaContext
   slots: readonly Slot[]
+  threads: PromptThreads
   /** Engine version and all else that decides whether a parked context can be read back. */
   stateIdentity: string
   release: () => void
@@ -36,6 +38,10 @@ export class TextModel extends InProcessModel {
 
   get savesWhileAnswering(): boolean {
     return true
+  }
+
+  shareCores(isAlone: boolean): void {
+    this.#parts.threads.isAlone = isAlone
   }
 
   override run(task: Task, options: RunOptions): PartStream {

@@ -5,7 +5,7 @@ import { HostedRun, type Send } from './hosted-run.ts'
 import { plainError } from './plain-error.ts'
 import type { Call, CallValue, ToWorker } from './protocol.ts'
 
-type ModelMessage = Extract<ToWorker, { type: 'run' | 'credit' | 'call' | 'abort' }>
+type ModelMessage = Extract<ToWorker, { type: 'run' | 'credit' | 'call' | 'abort' | 'cores' }>
 
 /** The worker's side of a loaded model: turns messages into its method calls and their outcomes into messages. */
 export class HostedModel {
@@ -25,6 +25,7 @@ export class HostedModel {
   receive(message: ModelMessage): void {
     if (message.type === 'run') this.#track(this.#run(message))
     else if (message.type === 'call') this.#track(this.#call(message.id, message.call))
+    else if (message.type === 'cores') this.#model.shareCores?.(message.isAlone)
     else if (message.type === 'credit') this.#runs.get(message.id)?.grant(message.parts)
     else {
       this.#runs.get(message.id)?.cancel()

@@ -19,6 +19,8 @@ export type ToWorker =
   /** Ends a run or call; it is still answered with `result`, `returned` or `failed`. */
   | { type: 'abort'; id: number }
   | { type: 'ping'; id: number }
+  /** Whether no other model computes (R17). */
+  | { type: 'cores'; isAlone: boolean }
   /** Ends all runs, frees the model, exits. */
   | { type: 'unload' }
 

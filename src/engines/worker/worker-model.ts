@@ -109,6 +109,12 @@ export class WorkerModel implements LoadedModel {
     await this.#call({ method: 'warmUp' }, signal)
   }
 
+  shareCores(isAlone: boolean): void {
+    const { promptThreads } = this.plan
+    if (promptThreads !== undefined && this.#failure === undefined)
+      this.#worker.send({ type: 'cores', isAlone })
+  }
+
   async memory(): Promise<MeasuredFootprint> {
     const onDevices = Object.keys(this.plan.footprint).some((domain) => domain !== 'ram')
     const ram = await measureProcessTree(this.pid)
