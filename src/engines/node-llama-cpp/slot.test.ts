@@ -206,7 +206,7 @@ describe('all cores for prompts (R17)', () => {
         ),
       ),
     )
-    if (isAlone) expect(rests.map((rest) => rest.length)).toEqual(slots.map(() => 1))
+    expect(rests.every(({ length }) => length === 1)).toBe(isAlone)
     return { each, after: claimed }
   }
 
