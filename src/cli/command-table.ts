@@ -92,6 +92,17 @@ function addTalking(root: Command, context: CommandContext, perform: Perform): v
     .action((model, prompt, options) =>
       perform(import('./commands/run.ts').then(({ run }) => run(context, model, prompt, options))),
     )
+  withJson(withYard(root.command('bench')))
+    .argument('<MODEL>', 'catalog name, id or .gguf file')
+    .description('measure how fast a model answers here')
+    .option('--rounds <NUMBER>', 'how often it is measured (default: 5)', parseCount)
+    .option('--parallel <NUMBER>', 'questions at once in each round (default: 1)', parseCount)
+    .option('--words <NUMBER>', 'words of each question (default: 200)', parseCount)
+    .option('--max-tokens <NUMBER>', 'tokens of each answer at most (default: 64)', parseMaxTokens)
+    .addHelpText('after', examples('bench smollm2', 'bench smollm2 --parallel 4 --words 1000 --json'))
+    .action((model, options) =>
+      perform(import('./commands/bench.ts').then(({ bench }) => bench(context, model, options))),
+    )
   withSampling(withYard(root.command('chat')))
     .argument('<MODEL>', 'catalog name, id or .gguf file')
     .description('talk with a model on the terminal')

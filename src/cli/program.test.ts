@@ -26,6 +26,7 @@ function desk(): { context: CommandContext; printed: () => string } {
 const COMMANDS = [
   'serve',
   'run',
+  'bench',
   'chat',
   'transcribe',
   'speak',

@@ -115,6 +115,20 @@ describe('commands without a server', () => {
     })
   })
 
+  it('bench measures a model, in numbers', async () => {
+    const { code, out } = await home.run(['bench', 'fake', '--rounds', '2', '--parallel', '2', '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ model: 'fake', rounds: 2, parallel: 2 })
+    const { firstToken, completionTokens } = JSON.parse(out) as Record<
+      string,
+      { median: number; most: number }
+    >
+    expect(firstToken?.most).toBeGreaterThan(0)
+    expect(completionTokens?.median).toBeGreaterThan(0)
+    expect((await home.run(['bench', 'nobody'])).code).toBe(3)
+    expect((await home.run(['bench', 'fake', '--rounds', '0'])).code).toBe(2)
+  })
+
   it('show tells what is known of a model', async () => {
     expect((await home.run(['show', 'faker'])).out).toMatch(/^model +fake$/m)
     expect(JSON.parse((await home.run(['show', 'fake', '--json'])).out)).toMatchObject({
