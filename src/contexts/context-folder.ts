@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
-import type { ContextShelf, ShelvedContext } from '../pool/context-shelf.ts'
+import type { ContextShelf, ShelvedContext, SlotWriting } from '../pool/context-shelf.ts'
 import type { ParkOrder } from '../pool/policy/messages.ts'
 import { decodeRecord, encodeRecord, type ContextRecord } from './context-record.ts'
 
@@ -9,6 +9,8 @@ import { decodeRecord, encodeRecord, type ContextRecord } from './context-record
 const SHARE = 0.1
 const MOST_ROOM = 20 * 1024 ** 3
 const BLOCK = 4096
+/** Characters by which a record may become longer than it was taken for. */
+const LONGER = 16
 /** Names of ours; whatever else lies in the folder is left alone. */
 const OURS = /^(context-\d+)\.(slot|json)(\.part)?$/
 
@@ -33,6 +35,8 @@ export class ContextFolder implements ContextShelf {
   readonly #folder: string
   readonly #clock: Clock
   readonly #sizes = new Map<string, number>()
+  /** Files that are written and not whole yet. */
+  readonly #placing = new Map<string, Promise<void>>()
   readonly #pending = new Set<Promise<unknown>>()
   readonly #removals = new Set<Promise<unknown>>()
 
@@ -75,38 +79,60 @@ export class ContextFolder implements ContextShelf {
       .then(({ size: bytes }) => bytes)
       .catch(() => -1)
     if (record === undefined || record.context !== id || record.size !== size) return undefined
-    return { record, bytes: await this.#bytesOf(id, text.length) }
+    return { record, bytes: (await occupied(this.pathOf(id))) + taken(text.length) }
   }
 
-  async park(order: ParkOrder, write: (path: string) => Promise<unknown>): Promise<ShelvedContext> {
+  async park(order: ParkOrder, write: SlotWriting): Promise<ShelvedContext> {
     // Their bytes were counted as free when this one was ordered.
     await Promise.allSettled(this.#removals)
-    const path = this.pathOf(order.context)
-    const part = `${path}.part`
-    try {
-      // Made by us before the engine opens it, so that at no moment anybody else may read it.
-      await writeFile(part, '', { mode: 0o600 })
-      await write(part)
-      await chmod(part, 0o600)
-      await rename(part, path)
-    } catch (error) {
-      await rm(part, { force: true })
-      throw error
-    }
+    const { context } = order
+    const part = this.#partOf(context)
+    const { sealed } = await written(part, write)
     const { slot: _, ...rest } = order
-    const { size } = await stat(path)
-    const text = encodeRecord({ ...rest, size, parkedAt: this.#clock.wallTime() })
-    const bytes = await this.#bytesOf(order.context, text.length)
-    this.#sizes.set(order.context, bytes)
+    const parkedAt = this.#clock.wallTime()
+    const textFor = (size: number): string => encodeRecord({ ...rest, size, parkedAt })
+    const { size } = await stat(part)
+    // What is put behind it when it is sealed is less than a block.
+    const seal = sealed === undefined ? 0 : BLOCK
+    const bytes = (await occupied(part)) + seal + taken(textFor(size).length + LONGER)
+    this.#sizes.set(context, bytes)
+    const placed = this.#place(context, sealed)
+    this.#placing.set(context, placed)
     // Nobody waits for the disk: until the record has its name, only a restart would miss it.
-    this.#track(this.#commit(order.context, text), this.#pending)
-    return { bytes }
+    this.#track(
+      placed.then(async () => this.#commit(context, textFor)),
+      this.#pending,
+    )
+    return { bytes, placed }
   }
 
-  async #commit(context: string, text: string): Promise<void> {
+  async #place(context: string, sealed: Promise<void> | undefined): Promise<void> {
+    const part = this.#partOf(context)
+    try {
+      await sealed
+      await chmod(part, 0o600)
+      await rename(part, this.pathOf(context))
+    } catch (error) {
+      this.#sizes.delete(context)
+      await rm(part, { force: true })
+      throw error
+    } finally {
+      this.#placing.delete(context)
+    }
+  }
+
+  async placeOf(context: string): Promise<string> {
+    await this.#placing.get(context)?.catch(() => undefined)
+    return this.pathOf(context)
+  }
+
+  async #commit(context: string, textFor: (size: number) => string): Promise<void> {
+    // Whoever removed it waited for its name only.
+    if (!this.#sizes.has(context)) return
     const path = join(this.#folder, `${context}.json`)
+    const { size } = await stat(this.pathOf(context))
     await sync(this.pathOf(context))
-    await writeFile(`${path}.part`, text, { mode: 0o600, flush: true })
+    await writeFile(`${path}.part`, textFor(size), { mode: 0o600, flush: true })
     await rename(`${path}.part`, path)
     await sync(this.#folder)
     // It was removed while it was written.
@@ -120,6 +146,7 @@ export class ContextFolder implements ContextShelf {
 
   /** The record first: a file without one is never read. */
   async #delete(context: string): Promise<void> {
+    await this.#placing.get(context)?.catch(() => undefined)
     await rm(join(this.#folder, `${context}.json`), { force: true })
     await rm(this.pathOf(context), { force: true })
   }
@@ -146,10 +173,25 @@ export class ContextFolder implements ContextShelf {
     among.add(tracked)
   }
 
-  /** The two files and their entries in the folder. */
-  async #bytesOf(context: string, recordLength: number): Promise<number> {
-    return (await occupied(this.pathOf(context))) + Math.ceil(recordLength / BLOCK) * BLOCK + BLOCK
+  #partOf(context: string): string {
+    return `${this.pathOf(context)}.part`
   }
+}
+
+/** Has a file written that nobody else may read at any moment: it is made by us before the engine opens it. Nothing is left when that fails. */
+async function written(part: string, write: SlotWriting): Promise<{ sealed?: Promise<void> }> {
+  try {
+    await writeFile(part, '', { mode: 0o600 })
+    return (await write(part)) ?? {}
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+}
+
+/** Bytes that a record takes, with the entries of both files in the folder. */
+function taken(recordLength: number): number {
+  return Math.ceil(recordLength / BLOCK) * BLOCK + BLOCK
 }
 
 /** Bytes a file takes on disk; some file systems tell only later, then its length. */

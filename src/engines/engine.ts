@@ -143,6 +143,15 @@ export interface ExitReport {
   logTail: string[]
 }
 
+/** What was written of a slot. */
+export interface SavedSlot {
+  tokens: number
+  /** Of the file, once it is whole. */
+  bytes: number
+  /** Resolves when the file is whole, rejects when it will not be; absent = it is. The slot is free before that. */
+  sealed?: Promise<void>
+}
+
 /** A model in memory. Its methods may be called at any time; after the exit they reject with `worker_exited`. */
 export interface LoadedModel {
   readonly plan: LoadPlan
@@ -174,10 +183,15 @@ export interface LoadedModel {
   readonly stateIdentity?: string
   /** Whether a slot can be written while a run answers in it, between two of its tokens; else the writing waits for the run's end. Default false. */
   readonly savesWhileAnswering?: boolean
-  /** Writes the slot's context to a file. @returns tokens and bytes written */
-  saveSlot?(slot: number, path: string): Promise<{ tokens: number; bytes: number }>
-  /** Reads it back; false when the file is damaged or does not fit this model in any way. The slot is empty then. */
-  restoreSlot?(slot: number, path: string): Promise<boolean>
+  /** Writes the slot's context to a file. When it resolves, the slot may be used again. */
+  saveSlot?(slot: number, path: string): Promise<SavedSlot>
+  /** Whether a file is whole and of this model, for whoever wants it read and can have it checked before the slot is free. Absent = `restoreSlot` checks. */
+  checkSlotFile?(path: string): Promise<boolean>
+  /**
+   * Reads it back; false when the file is damaged or does not fit this model in any way. The slot is empty then. `isWhole`: what
+   * `checkSlotFile` said of it a moment ago; absent = it is checked first.
+   */
+  restoreSlot?(slot: number, path: string, isWhole?: boolean): Promise<boolean>
   /** Settles, never rejects, when the model is gone from memory and its process (if any) has exited. */
   readonly exited: Promise<ExitReport>
   /** Graceful first, then by force; resolves when `exited` has. Calling it twice is harmless. */

@@ -1,6 +1,6 @@
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import { waitAtMost, type Clock } from '../base/clock.ts'
-import type { LoadedModel } from '../engines/engine.ts'
+import type { LoadedModel, SavedSlot } from '../engines/engine.ts'
 import type { ContextShelf } from './context-shelf.ts'
 import type { CommandOf, ParkOrder, PoolFact } from './policy/messages.ts'
 import type { Prepared } from './pool-lease.ts'
@@ -37,16 +37,23 @@ export class SlotParking {
     await this.#park(loaded, order, { instance })
   }
 
-  /** What comes before a run. */
+  /** What comes before a run. What is to be read is checked while the slot is still being written: then it does not add to the wait. */
   async prepare(
     loaded: LoadedModel,
     { park = [], restore, instance, slot, lease }: CommandOf<'grant-lease'>,
   ): Promise<Prepared> {
+    const isThere = !park.some(({ context }) => context === restore)
+    const checked = restore !== undefined && isThere ? this.#check(loaded, restore) : undefined
     for (const order of park) await this.#park(loaded, order, { instance, slot })
     if (restore === undefined) return { holds: true, readIn: 0 }
-    const { clock, shelf, report } = this.#around
+    const { clock, report } = this.#around
     const begun = clock.now()
-    const isRestored = await readInto(loaded, slot, shelf.pathOf(restore))
+    const isRestored = await this.#read(
+      loaded,
+      slot,
+      restore,
+      await (checked ?? this.#check(loaded, restore)),
+    )
     const took = clock.now() - begun
     report({ type: 'restore-finished', context: restore, instance, slot, lease, isRestored, took })
     return { holds: isRestored, readIn: took }
@@ -61,32 +68,59 @@ export class SlotParking {
     const { context } = order
     const begun = clock.now()
     try {
-      const { bytes } = await shelf.park(order, async (path) => {
+      const { bytes, placed } = await shelf.park(order, async (path) => {
         // Somebody else's slot may have been given away since: what it holds now is not what this file is to be named after.
         const lease =
           own === undefined || own.slot === order.slot ? undefined : leaseOn(own.instance, order.slot)
         if (lease !== undefined && lease !== order.lease)
           throw new ModelyardError('internal', 'the slot it was to be copied from is in use again.')
-        await save(loaded, order.slot, path)
+        return await save(loaded, order.slot, path)
       })
       report({ type: 'park-finished', context, bytes, took: clock.now() - begun })
-      report({ type: 'context-room-measured', room: await shelf.room() })
+      placed.catch((thrown: unknown) => this.#reportFailure(context, thrown))
+      void this.#measureRoom()
     } catch (thrown) {
-      report({ type: 'park-failed', context, reason: toModelyardError(thrown).message })
+      this.#reportFailure(context, thrown)
+    }
+  }
+
+  #reportFailure(context: string, thrown: unknown): void {
+    this.#around.report({ type: 'park-failed', context, reason: toModelyardError(thrown).message })
+  }
+
+  /** Nobody waits for it. */
+  async #measureRoom(): Promise<void> {
+    const { shelf, report } = this.#around
+    report({ type: 'context-room-measured', room: await shelf.room() })
+  }
+
+  /** Undefined = the engine tells when it reads. Never rejects. */
+  async #check(loaded: LoadedModel, context: string): Promise<boolean | undefined> {
+    try {
+      const path = await this.#around.shelf.placeOf(context)
+      return await loaded.checkSlotFile?.(path)
+    } catch {
+      return false
+    }
+  }
+
+  /** Any doubt is a no: a failing worker is seen by its exit, and a run on an empty slot is right. */
+  async #read(
+    loaded: LoadedModel,
+    slot: number,
+    context: string,
+    isWhole: boolean | undefined,
+  ): Promise<boolean> {
+    try {
+      const path = await this.#around.shelf.placeOf(context)
+      return (await loaded.restoreSlot?.(slot, path, isWhole)) ?? false
+    } catch {
+      return false
     }
   }
 }
 
-async function save(loaded: LoadedModel, slot: number, path: string): Promise<void> {
+async function save(loaded: LoadedModel, slot: number, path: string): Promise<SavedSlot> {
   if (loaded.saveSlot === undefined) throw new ModelyardError('unsupported', 'the engine saves no slots.')
-  await loaded.saveSlot(slot, path)
-}
-
-/** Any doubt is a no: a failing worker is seen by its exit, and a run on an empty slot is right. */
-async function readInto(loaded: LoadedModel, slot: number, path: string): Promise<boolean> {
-  try {
-    return (await loaded.restoreSlot?.(slot, path)) ?? false
-  } catch {
-    return false
-  }
+  return await loaded.saveSlot(slot, path)
 }

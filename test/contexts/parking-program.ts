@@ -10,5 +10,8 @@ const folder = new ContextFolder(path, new SystemClock())
 await folder.open()
 process.stdout.write('begun\n')
 for (let number = Number(from); ; number++) {
-  await folder.park(orderOf(number), async (file) => writeFile(file, bodyOf(number)))
+  await folder.park(orderOf(number), async (file) => {
+    await writeFile(file, bodyOf(number))
+    return undefined
+  })
 }

@@ -19,6 +19,11 @@ export async function sealSlotFile(path: string, identity: string): Promise<numb
   return size + TRAILER
 }
 
+/** Bytes that a file will have when it is sealed. */
+export async function sealedSize(path: string): Promise<number> {
+  return (await stat(path)).size + TRAILER
+}
+
 /** Whether the file is whole, unchanged, and of this identity. */
 export async function isSealedFor(path: string, identity: string): Promise<boolean> {
   try {

@@ -3,7 +3,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
-import type { LoadPlan, RunOptions } from '../engine.ts'
+import type { LoadPlan, RunOptions, SavedSlot } from '../engine.ts'
 import { ServerModel, type ServerModelParts } from '../supervision/server-model.ts'
 import { requireTask } from '../task-checks.ts'
 import { countPooled, runPooled, type PooledHost } from './pooled-run.ts'
@@ -28,8 +28,9 @@ export interface LlamaServerModelParts extends ServerModelParts {
 /** A model in a llama-server of its own. */
 export class LlamaServerModel extends ServerModel {
   readonly stateIdentity?: string
-  readonly saveSlot?: (slot: number, path: string) => Promise<{ tokens: number; bytes: number }>
-  readonly restoreSlot?: (slot: number, path: string) => Promise<boolean>
+  readonly saveSlot?: (slot: number, path: string) => Promise<SavedSlot>
+  readonly checkSlotFile?: (path: string) => Promise<boolean>
+  readonly restoreSlot?: (slot: number, path: string, isWhole?: boolean) => Promise<boolean>
   readonly #parts: LlamaServerModelParts
 
   constructor(plan: LoadPlan, parts: LlamaServerModelParts) {
@@ -40,8 +41,12 @@ export class LlamaServerModel extends ServerModel {
     this.stateIdentity = slots.identity
     this.saveSlot = (slot, path) =>
       life.during(undefined, async (signal) => await slots.save(this.#slot(slot), path, signal))
-    this.restoreSlot = (slot, path) =>
-      life.during(undefined, async (signal) => await slots.restore(this.#slot(slot), path, signal))
+    this.checkSlotFile = async (path) => await slots.check(path)
+    this.restoreSlot = (slot, path, isWhole) =>
+      life.during(
+        undefined,
+        async (signal) => await slots.restore({ slot: this.#slot(slot), path, isWhole }, signal),
+      )
   }
 
   override run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { copyFile, rm, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
-import { isSealedFor, sealSlotFile } from '../llama-cpp/slot-file.ts'
+import type { SavedSlot } from '../engine.ts'
+import { isSealedFor, sealedSize, sealSlotFile } from '../llama-cpp/slot-file.ts'
 import { RefusedByServer, type ServerConnection } from '../supervision/server-connection.ts'
 
 /**
@@ -21,21 +22,36 @@ export class SavedSlots {
     this.#connection = connection
   }
 
-  /** @throws invalid_request for an empty slot */
-  async save(slot: number, path: string, signal: AbortSignal): Promise<{ tokens: number; bytes: number }> {
+  /** Resolves when the server has written the slot; the file is summed up beside whatever comes next. @throws invalid_request for an empty slot */
+  async save(slot: number, path: string, signal: AbortSignal): Promise<SavedSlot> {
     const { n_saved: tokens = 0 } = await this.#named(path, async (filename, isLink) => {
       const said = await this.#ask(slot, 'save', filename, signal)
       if (!isLink) await copyFile(join(this.#folder, filename), path)
       return said
     })
-    if (tokens > 0) return { tokens, bytes: await sealSlotFile(path, this.identity) }
+    if (tokens > 0) return { tokens, bytes: await sealedSize(path), sealed: this.#seal(path) }
     await rm(path, { force: true })
     throw new ModelyardError('invalid_request', `Slot ${slot} is empty; there is nothing to save.`)
   }
 
-  /** @returns false when the file is not this model's, or damaged; the slot is empty then */
-  async restore(slot: number, path: string, signal: AbortSignal): Promise<boolean> {
-    if (!(await isSealedFor(path, this.identity))) {
+  /** Nobody has to wait for it: whoever does is told. */
+  #seal(path: string): Promise<void> {
+    const sealed = sealSlotFile(path, this.identity).then(() => undefined)
+    sealed.catch(() => undefined)
+    return sealed
+  }
+
+  /** Whether the file is this model's, and whole. */
+  async check(path: string): Promise<boolean> {
+    return await isSealedFor(path, this.identity)
+  }
+
+  /** @param isWhole as {@link check} has said @returns false when it is not; the slot is empty then */
+  async restore(
+    { slot, path, isWhole }: { slot: number; path: string; isWhole: boolean | undefined },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (!(isWhole ?? (await this.check(path)))) {
       await this.#connection.json(`/slots/${slot}?action=erase`, {}, signal)
       return false
     }

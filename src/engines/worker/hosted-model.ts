@@ -75,9 +75,17 @@ export class HostedModel {
   async #perform(call: Call, signal: AbortSignal): Promise<CallValue> {
     if (call.method === 'countTokens') return this.#model.countTokens(call.task, signal)
     if (call.method === 'memory') return this.#model.memory()
-    if (call.method === 'saveSlot') return (await this.#model.saveSlot?.(call.slot, call.path)) ?? null
+    if (call.method === 'saveSlot') return this.#save(call.slot, call.path)
     if (call.method === 'restoreSlot') return (await this.#model.restoreSlot?.(call.slot, call.path)) ?? false
     await this.#model.warmUp(signal)
     return null
+  }
+
+  /** What can wait on this side only is waited for. */
+  async #save(slot: number, path: string): Promise<CallValue> {
+    const saved = await this.#model.saveSlot?.(slot, path)
+    if (saved === undefined) return null
+    await saved.sealed
+    return { tokens: saved.tokens, bytes: saved.bytes }
   }
 }

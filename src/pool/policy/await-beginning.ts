@@ -1,6 +1,6 @@
 import { sharedBlocks, type Fingerprint } from '../../tasks/fingerprint.ts'
 import { mayBranchFrom } from './branch.ts'
-import { mostBytes, parkingMode, prefillTime, sizeOf, transferTime } from './context-worth.ts'
+import { mostBytes, parkingMode, parkingTime, prefillTime, sizeOf } from './context-worth.ts'
 import { contentOf, coveringContext } from './park.ts'
 import type { HeldLease, Instance, ModelState, Slot, Ticket } from './state.ts'
 import { wake, type SlotChoice, type Step } from './step.ts'
@@ -104,7 +104,7 @@ function isWorthWaiting(
   if (tokens <= 0) return false
   const spared = prefillTime(model, tokens)
   const bytes = mostBytes(model, instance.plan, whole / CHARACTERS)
-  if (parkingMode(state, model) !== 'always' && spared <= 2 * transferTime(bytes)) return false
+  if (parkingMode(state, model) !== 'always' && spared <= parkingTime(model, bytes)) return false
   if (lease === undefined || instance.savesWhileAnswering) return true
   // Its answer has to end first.
   return instance.meanHeld === 0 || lease.grantedAt + instance.meanHeld - at < spared

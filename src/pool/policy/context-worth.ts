@@ -5,8 +5,12 @@ import type { Instance, ModelContexts, ModelState, ParkedContext, PoolState } fr
 
 /** Milliseconds each save and each restore takes, however small. */
 const OVERHEAD = 15
-/** Bytes per millisecond of disks nothing is known of. */
+/** Bytes per millisecond of disks nothing is known of; none is taken for slower, or it would never be tried again. */
 const DISK_SPEED = 400_000
+/** Bytes of the smallest file that tells how fast others are. */
+const TELLING_BYTES = 1024 ** 2
+/** Weight of the newest measurement. */
+const NEWEST = 0.3
 /** Milliseconds per token where nothing was measured yet. */
 const PREFILL = 1
 /** Milliseconds in which a context that nobody asks for loses half its value. */
@@ -20,6 +24,8 @@ const MARGIN = 1.05
 export const NO_CONTEXTS: ModelContexts = {
   prefillPerToken: undefined,
   bytesPerToken: undefined,
+  writeSpeed: undefined,
+  readSpeed: undefined,
   strikes: 0,
   unfit: undefined,
   restored: 0,
@@ -39,8 +45,30 @@ export function savedTime(cachedTokens: number, pace: number | undefined, readIn
 }
 
 /** Milliseconds to write or to read so many bytes. */
-export function transferTime(bytes: number): number {
-  return OVERHEAD + bytes / DISK_SPEED
+export function transferTime(bytes: number, speed: number = DISK_SPEED): number {
+  return OVERHEAD + bytes / speed
+}
+
+/** Milliseconds to read so many bytes into a slot of this model, as was measured. */
+export function readTime(model: ModelState | undefined, bytes: number): number {
+  return transferTime(bytes, model?.contexts.readSpeed)
+}
+
+/** Milliseconds that it costs in all to have so many bytes of a slot again: to write them, and to read them. */
+export function parkingTime(model: ModelState | undefined, bytes: number): number {
+  return transferTime(bytes, model?.contexts.writeSpeed) + readTime(model, bytes)
+}
+
+/** The speed of a disk after one more measurement of it; small files say little of large ones. */
+export function learnSpeed(before: number | undefined, bytes: number, took: number): number | undefined {
+  if (bytes < TELLING_BYTES || took <= 0) return before
+  const seen = bytes / Math.max(1, took - OVERHEAD)
+  return Math.max(DISK_SPEED, blend(before, seen))
+}
+
+/** A mean of what was measured, the newest counting most. */
+export function blend(before: number | undefined, seen: number): number {
+  return before === undefined ? seen : before * (1 - NEWEST) + seen * NEWEST
 }
 
 /** The most that a file of so many tokens takes, so that the budget holds while it is written. */
@@ -61,23 +89,26 @@ export function parkingMode({ limits }: PoolState, { model, contexts }: ModelSta
   return model.parking === false || contexts.unfit !== undefined ? 'off' : mode
 }
 
-/** R16: contexts are parked when to compute them again takes longer than to write and read them. */
+/**
+ * R16: contexts are parked when to compute them again takes longer than to write and read them, as fast as that was of late. `lost`: tokens that
+ * would have to be computed; engines write all that the slot holds.
+ */
 export function isWorthParking(
   state: PoolState,
   model: ModelState,
   instance: Instance,
-  tokens: number,
+  { lost, held }: { lost: number; held: number },
 ): boolean {
   const mode = parkingMode(state, model)
-  if (mode === 'off' || tokens < 1 || instance.stateIdentity === undefined) return false
-  const bytes = mostBytes(model, instance.plan, tokens)
-  return mode === 'always' || prefillTime(model, tokens) > 2 * transferTime(bytes)
+  if (mode === 'off' || lost < 1 || instance.stateIdentity === undefined) return false
+  const bytes = mostBytes(model, instance.plan, held)
+  return mode === 'always' || prefillTime(model, lost) > parkingTime(model, bytes)
 }
 
 /** Milliseconds that reading it would spare, of what is shared beyond what the slot holds anyway. */
 export function restoreGain(model: ModelState, context: ParkedContext, more: number): number {
   const perToken = model.contexts.prefillPerToken ?? context.worth / Math.max(1, context.tokens)
-  return more * perToken - transferTime(context.bytes)
+  return more * perToken - readTime(model, context.bytes)
 }
 
 /** What losing a parked context costs, aged: tokens × seconds per token, half of it each half-hour nobody asks for it. */

@@ -89,9 +89,22 @@ function modelCopy(model: ModelState): ModelState {
 }
 
 export function contextsWith(contexts: ModelContexts, change: Partial<ModelContexts>): ModelContexts {
-  const { prefillPerToken, bytesPerToken, strikes, unfit, restored, dropped, savedTokens, savedMs } = contexts
-  const copy = { prefillPerToken, bytesPerToken, strikes, unfit, restored, dropped, savedTokens, savedMs }
-  return Object.assign(copy, change)
+  return Object.assign(contextsCopy(contexts), change)
+}
+
+function contextsCopy(contexts: ModelContexts): ModelContexts {
+  return {
+    prefillPerToken: contexts.prefillPerToken,
+    bytesPerToken: contexts.bytesPerToken,
+    writeSpeed: contexts.writeSpeed,
+    readSpeed: contexts.readSpeed,
+    strikes: contexts.strikes,
+    unfit: contexts.unfit,
+    restored: contexts.restored,
+    dropped: contexts.dropped,
+    savedTokens: contexts.savedTokens,
+    savedMs: contexts.savedMs,
+  }
 }
 
 export function leaseWith(lease: HeldLease, change: Partial<HeldLease>): HeldLease {

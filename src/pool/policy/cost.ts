@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/durations.ts'
-import { mostBytes, prefillTime, transferTime } from './context-worth.ts'
+import { mostBytes, prefillTime, readTime } from './context-worth.ts'
 import type { Asked, Instance, ModelState } from './state.ts'
 import type { Step } from './step.ts'
 
@@ -54,8 +54,8 @@ export function lostContextTime(step: Step, instance: Instance, model: ModelStat
 
 function contextTime({ state, rules }: Step, instance: Instance, model: ModelState, tokens: number): number {
   const again = prefillTime(model, tokens)
-  if (!rules.isWorthParking(state, model, instance, tokens)) return again
-  return Math.min(again, transferTime(mostBytes(model, instance.plan, tokens)))
+  if (!rules.isWorthParking(state, model, instance, { lost: tokens, held: tokens })) return again
+  return Math.min(again, readTime(model, mostBytes(model, instance.plan, tokens)))
 }
 
 /**

@@ -1,5 +1,5 @@
 import { dropBeginningsOf, dropContext, findContext, setContexts } from './context-budget.ts'
-import { savedTime } from './context-worth.ts'
+import { blend, learnSpeed, savedTime } from './context-worth.ts'
 import { contextsWith, instanceWith, leaseWith } from './copies.ts'
 import type { EventOf } from './messages.ts'
 import type { HeldLease, Instance, ModelContexts, ParkedContext } from './state.ts'
@@ -11,8 +11,6 @@ const CONFIRMED = 0.25
 const STRIKES = 2
 /** Evaluated tokens from which on a prefill tells how fast prompts are. */
 const TELLING = 32
-/** Weight of the newest measurement. */
-const NEWEST = 0.3
 
 /** What earlier servers left, as the folder was found at start. */
 export function contextsFound(step: Step, { contexts, room }: EventOf<'contexts-found'>): void {
@@ -42,7 +40,7 @@ export function parkFinished(step: Step, event: EventOf<'park-finished'>): void 
   const { bytes, took } = event
   const written: ParkedContext = { ...context, bytes, writer: undefined }
   replace(step, written)
-  learnSize(step, written)
+  learnFromWriting(step, written, took)
   const { id, model, tokens } = written
   announce(step, 'context-parked', { model, context: id, tokens, bytes, took })
   dropBeginningsOf(step, written)
@@ -67,6 +65,7 @@ export function restoreFinished(step: Step, event: EventOf<'restore-finished'>):
     if (context === undefined) return
     const { model, tokens } = context
     replace(step, { ...context, usedAt: step.at })
+    learnFromReading(step, context, took)
     return announce(step, 'context-restored', { model, instance: id, context: context.id, tokens, took })
   }
   if (context !== undefined) dropContext(step, context, 'it could not be read back, or is of another model')
@@ -107,12 +106,20 @@ function replace(step: Step, changed: ParkedContext): void {
   )
 }
 
-function learnSize(step: Step, { model: id, bytes, tokens }: ParkedContext): void {
+function learnFromWriting(step: Step, { model: id, bytes, tokens }: ParkedContext, took: number): void {
   const contexts = step.state.models.get(id)?.contexts
-  if (contexts === undefined || tokens === 0) return
-  const bytesPerToken = Math.max(contexts.bytesPerToken ?? 0, bytes / tokens)
   // Small files are mostly headers and say nothing of large ones.
-  if (tokens >= TELLING) changeModel(step, id, { contexts: contextsWith(contexts, { bytesPerToken }) })
+  if (contexts === undefined || tokens < TELLING) return
+  const bytesPerToken = Math.max(contexts.bytesPerToken ?? 0, bytes / tokens)
+  const writeSpeed = learnSpeed(contexts.writeSpeed, bytes, took)
+  changeModel(step, id, { contexts: contextsWith(contexts, { bytesPerToken, writeSpeed }) })
+}
+
+function learnFromReading(step: Step, { model: id, bytes }: ParkedContext, took: number): void {
+  const contexts = step.state.models.get(id)?.contexts
+  if (contexts === undefined) return
+  const readSpeed = learnSpeed(contexts.readSpeed, bytes, took)
+  changeModel(step, id, { contexts: contextsWith(contexts, { readSpeed }) })
 }
 
 /** R19: what the engine confirmed is what counts: of speed, of tokens spared, of restores that hold. */
@@ -135,10 +142,6 @@ export function learnFromRun(
   const message = `Contexts of "${instance.model}" are no longer parked: ${contexts.unfit}.`
   announce(step, 'warning-raised', { code: 'contexts_unfit', message })
   dropContextsOf(step, instance.model, contexts.unfit)
-}
-
-function blend(before: number | undefined, seen: number): number {
-  return before === undefined ? seen : before * (1 - NEWEST) + seen * NEWEST
 }
 
 /** BR-49: a restore counts when the next run's reused tokens prove it, and not before. */

@@ -40,14 +40,14 @@ export function orderPark(
   if (slot === undefined || model === undefined) return undefined
   const content = contentOf(slot)
   if (content.chain.length === 0) return undefined
-  if (!isKept && !step.rules.isWorthParking(step.state, model, instance, content.tokens - kept))
-    return undefined
+  const tokens = { lost: content.tokens - kept, held: content.tokens }
+  if (!isKept && !step.rules.isWorthParking(step.state, model, instance, tokens)) return undefined
   if (coveringContext(step.state, instance, content) !== undefined) return undefined
   const context = { ...newContext(step, model, instance, content), isKept }
   if (!step.rules.makeContextSpace(step, context, spared)) return undefined
   const { parked, ...rest } = step.state.contexts
   step.state.contexts = { ...rest, parked: [...parked, context], number: rest.number + 1 }
-  const { id, identity, chain, tokens, worth } = context
+  const { id, identity, chain, worth } = context
   const lease = content.lease === undefined ? {} : { lease: content.lease }
   const wanted = isKept ? { isKept: true as const } : {}
   return {
@@ -56,7 +56,7 @@ export function orderPark(
     slot: index,
     identity,
     chain,
-    tokens,
+    tokens: tokens.held,
     worth,
     ...lease,
     ...wanted,

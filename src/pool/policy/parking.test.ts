@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import { requestChain } from '../simulation/conversations.ts'
 import { newWorld, sized } from '../simulation/scenario.ts'
 import type { SimulatedModel } from '../simulation/simulated-model.ts'
@@ -104,6 +105,19 @@ describe('contexts that survive (R16)', () => {
     const quick = { promptTokens: 500, cachedTokens: 0, completionTokens: 1, prefill: 5 }
     for (const name of ['a', 'b', 'c']) visit(world, { chain: turn(name), usage: quick })
     expect(ofType(commands, 'grant-lease').filter(({ park }) => park)).toEqual([])
+  })
+
+  it('are written as soon as the disk has shown to be quick enough, though most of them is shared and stays', () => {
+    const { world } = setting({ mode: 'worth' }, { bytesPerToken: 24_000 })
+    const usage = { promptTokens: 500, cachedTokens: 0, completionTokens: 251, prefill: 100 }
+    const parked = (chain: Fingerprint): number => visit(world, { chain, usage }).granted?.park?.length ?? 0
+    const agent = (name: string): number => parked(requestChain('agents', name, 0))
+    expect([parked(turn('x')), agent('first'), agent('second')]).toEqual([0, 1, 0])
+    const reading = { instance: 'm#1', slot: 0, lease: 'none', isRestored: true }
+    world.send({ type: 'park-finished', context: 'context-1', bytes: 18_000_000, took: 33 })
+    expect(agent('third')).toBe(0)
+    world.send({ type: 'restore-finished', context: 'context-1', ...reading, took: 33 })
+    expect(agent('fourth')).toBe(1)
   })
 
   it('are written once: what is parked and was not gone on with is not written again', () => {

@@ -78,6 +78,9 @@ export interface ModelContexts {
   readonly prefillPerToken: number | undefined
   /** Most bytes that a parked token took. */
   readonly bytesPerToken: number | undefined
+  /** Bytes per millisecond in which slots were written and read of late. */
+  readonly writeSpeed: number | undefined
+  readonly readSpeed: number | undefined
   /** Restores in a row of which the engine confirmed nothing. */
   readonly strikes: number
   /** Why it is no longer parked (R19). */

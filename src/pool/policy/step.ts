@@ -150,7 +150,7 @@ export interface Rules {
     state: PoolState,
     model: ModelState,
     instance: Instance,
-    tokens: number,
+    tokens: { lost: number; held: number },
   ) => boolean
   readonly makeContextSpace: (step: Step, wanted: ParkedContext, spared?: string) => boolean
   readonly fitsInstance: (context: ParkedContext, instance: Instance) => boolean

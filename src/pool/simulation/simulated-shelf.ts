@@ -6,6 +6,8 @@ import type { MachineSurroundings } from './machine-surroundings.ts'
 
 /** Milliseconds that writing a slot takes. */
 const WRITING = 20
+/** Milliseconds that reading one takes where sizes are not known. */
+const READING = 5
 /** Bytes of a simulated token on disk; what no plan says. */
 const TOKEN_BYTES = 30
 
@@ -74,7 +76,8 @@ export class SimulatedShelf {
     // A slot whose restore fails is empty, and its run keeps nothing; here it holds what was hoped for, so that the grant can be judged.
     place.content = file?.content ?? []
     if (this.isSlow) return
-    const { id: instance } = copy
+    const { id: instance, model } = copy
+    const bytes = model.bytesPerToken === undefined ? undefined : file?.bytes
     this.#around.report({
       type: 'restore-finished',
       context: restore,
@@ -82,7 +85,7 @@ export class SimulatedShelf {
       slot,
       lease,
       isRestored,
-      took: 5,
+      took: bytes === undefined ? READING : transferTime(bytes),
     })
   }
 

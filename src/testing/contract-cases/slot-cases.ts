@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ChatTask } from '../../tasks/chat-task.ts'
@@ -82,14 +82,19 @@ export const slotCases: readonly ContractCheck[] = [
         await bench.run(model, bench.chat(0).task)
         const saved = await model.saveSlot(0, file)
         assert(saved.tokens > 0 && saved.bytes > 0)
+        await saved.sealed
+        assert.equal((await stat(file)).size, saved.bytes, 'it says another size than the file has')
+        const isWhole = await model.checkSlotFile?.(file)
+        assert.notEqual(isWhole, false, 'it takes its own file for damaged')
         await bench.run(model, bench.chat(2).task, { slot: 1 })
-        assert.equal(await model.restoreSlot(1, file), true)
+        assert.equal(await model.restoreSlot(1, file, isWhole), true)
         const turn = { ...nextTurn(bench.chat(0), bench.chat(1)), maxTokens: 20 }
         const { text, result } = await bench.run(model, turn, { slot: 1, keptPrefix: 1 })
         assert(result.usage.cachedTokens > 0, 'nothing was used again')
         assert.equal(text, (await bench.run(model, turn)).text)
         await writeFile(file, 'junk')
         assert.equal(await model.restoreSlot(1, file), false)
+        assert.notEqual(await model.checkSlotFile?.(file), true, 'it takes junk for its own file')
         assert.equal(await model.restoreSlot(1, join(folder, 'missing')), false)
         await bench.assertUsable(model, 1)
       } finally {
