@@ -35,6 +35,14 @@ describe.runIf(HAS_TRANSFORMERS)('E1: detection on the engine transformers', () 
     expect(objects[0]?.score).toBeGreaterThan(0.9)
   })
 
+  it('says it in pixels of a large image, too, of which the model sees a smaller one', async () => {
+    const { objects } = await yard.detect({ model: 'finder', image: png(6000, 60, RED, BLUE) })
+    expect(Object.fromEntries(objects.map(({ label, box }) => [label, box]))).toEqual({
+      red: { left: 0, top: 0, right: 3000, bottom: 60 },
+      blue: { left: 3000, top: 0, right: 6000, bottom: 60 },
+    })
+  })
+
   it('answers over HTTP, and leaves out what is less likely than asked for', async () => {
     const image = dataUri(png(32, 32, BLACK, [0, 160, 0]))
     expect(await post({ image })).toEqual({

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Yard } from '../../src/yard.ts'
@@ -121,6 +122,19 @@ describe.runIf(HAS_TRANSFORMERS)('E1: embeddings of images on the engine transfo
     const { status, body } = await post('/v1/embeddings', { model, input })
     expect([status, body.error?.param]).toEqual([400, param])
   })
+
+  it.runIf(process.platform === 'linux')(
+    'the largest images stay within what was booked (M4, M12)',
+    async () => {
+      const image = png(7000, 7000, RED)
+      await yard.embed({ model: 'clip', input: [{ image }, { image }] })
+      const { pid, booked } = yard.state().instances.find(({ model }) => model === 'clip') ?? {}
+      const status = await readFile(`/proc/${pid}/status`, 'utf8')
+      const peak = Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+      expect(peak).toBeGreaterThan(0)
+      expect(peak).toBeLessThan(booked?.ram ?? 0)
+    },
+  )
 
   it('images are told apart by labels of one’s own', async () => {
     const { results } = await yard.classify({

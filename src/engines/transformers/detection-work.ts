@@ -5,6 +5,7 @@ import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
 import { requireTask } from '../task-checks.ts'
+import type { ImageSize } from './image-decoder.ts'
 import { ImageInputs } from './image-inputs.ts'
 import { labelOf, likeliestFirst, type LabelScore } from './label-scores.ts'
 import { loadOptions } from './load-options.ts'
@@ -55,7 +56,7 @@ export class DetectionWork implements WholeInputWork {
   }
 
   async warmUp(): Promise<void> {
-    await this.#find(this.#inputs.blank, THRESHOLD)
+    await this.#find(this.#inputs.blank, this.#inputs.blank, THRESHOLD)
   }
 
   async dispose(): Promise<void> {
@@ -66,16 +67,18 @@ export class DetectionWork implements WholeInputWork {
     { image: bytes, threshold = THRESHOLD }: DetectionTask,
     isOver: () => boolean,
   ): AsyncGenerator<Part, undefined, void> {
+    const size = await this.#inputs.sizeOf(bytes, 'image')
     const image = await this.#inputs.decode(bytes, 'image')
     if (isOver()) return undefined
     yield { type: 'started', promptTokens: 0, cachedTokens: 0 }
-    for (const found of await this.#find(image, threshold)) yield { type: 'object', ...found }
+    for (const found of await this.#find(image, size, threshold)) yield { type: 'object', ...found }
     return undefined
   }
 
-  async #find(image: DecodedImage, threshold: number): Promise<Found[]> {
+  /** @param size pixels that boxes are told in */
+  async #find(image: DecodedImage, size: ImageSize, threshold: number): Promise<Found[]> {
     const outputs = await this.#model(await this.#inputs.feeds(image))
-    const { width, height } = image
+    const { width, height } = size
     const [found] =
       this.#inputs.processor.post_process_object_detection?.(outputs, threshold, [[height, width]]) ?? []
     if (found === undefined) return []
@@ -84,14 +87,14 @@ export class DetectionWork implements WholeInputWork {
       .map((score, index) => ({
         label: labelOf(labels, found.classes[index] ?? -1),
         score,
-        box: boxWithin(found.boxes[index] ?? [], image),
+        box: boxWithin(found.boxes[index] ?? [], size),
       }))
       .sort(likeliestFirst)
   }
 }
 
 /** Models place corners outside of the picture, too. */
-function boxWithin(corners: ArrayLike<number>, { width, height }: DecodedImage): ImageBox {
+function boxWithin(corners: ArrayLike<number>, { width, height }: ImageSize): ImageBox {
   const [left = 0, top = 0, right = 0, bottom = 0] = Array.from(corners)
   const within = (value: number, most: number): number => Math.min(Math.max(value, 0), most)
   return {

@@ -8,6 +8,17 @@ import type { ImportedTransformers } from './transformers-package.ts'
 /** Pixels of the largest image that is taken: 150 MB in memory, for models that see a few hundred pixels on each side. */
 const MOST_PIXELS = 50_000_000
 
+const READING = { limitInputPixels: MOST_PIXELS, failOn: 'error' } as const
+
+/** Pixels of the longer side that is kept: more than any of these models sees, and a third of the largest image in memory. */
+const MOST_SIDE = 4096
+
+/** Width and height, upright. */
+export interface ImageSize {
+  width: number
+  height: number
+}
+
 /** Image files to pixels, by the library that comes with the engine. */
 export class ImageDecoder {
   readonly #module: TransformersModule
@@ -25,19 +36,31 @@ export class ImageDecoder {
     this.#library = library
   }
 
+  /** As it was sent, however large. @param param the field it came in, for errors @throws ModelyardError `invalid_request` */
+  async sizeOf(bytes: Uint8Array, param: string): Promise<ImageSize> {
+    try {
+      return (await this.#library(bytes, READING).metadata()).autoOrient
+    } catch (cause) {
+      throw unreadable(bytes, param, cause)
+    }
+  }
+
   /**
-   * Upright, in red, green and blue; what is transparent lies on white.
+   * Upright, in red, green and blue, no side longer than {@link MOST_SIDE}; what is transparent lies on white.
    * @param param the field it came in, for errors @throws ModelyardError `invalid_request` for what is no image, damaged or too large
    */
   async decode(bytes: Uint8Array, param: string): Promise<DecodedImage> {
     try {
-      const { data, info } = await this.#library(bytes, { limitInputPixels: MOST_PIXELS, failOn: 'error' })
+      const { data, info } = await this.#library(bytes, READING)
         .autoOrient()
+        .resize({ width: MOST_SIDE, height: MOST_SIDE, fit: 'inside', withoutEnlargement: true })
         .flatten({ background: 'white' })
         .toColourspace('srgb')
         .raw()
         .toBuffer({ resolveWithObject: true })
-      return new this.#module.RawImage(new Uint8ClampedArray(data), info.width, info.height, 3)
+      const { buffer, byteOffset, length } = data
+      const pixels = new Uint8ClampedArray(buffer, byteOffset, length)
+      return new this.#module.RawImage(pixels, info.width, info.height, 3)
     } catch (cause) {
       throw unreadable(bytes, param, cause)
     }

@@ -1,5 +1,5 @@
 import { ModelyardError } from '../../base/errors.ts'
-import { ImageDecoder } from './image-decoder.ts'
+import { ImageDecoder, type ImageSize } from './image-decoder.ts'
 import type { DecodedImage, ImageProcessor, Tensor } from './transformers-module.ts'
 import type { ImportedTransformers } from './transformers-package.ts'
 
@@ -28,6 +28,11 @@ export class ImageInputs {
   /** @param param the field it came in @throws ModelyardError `invalid_request` for what is no image, damaged or too large */
   async decode(bytes: Uint8Array, param: string): Promise<DecodedImage> {
     return this.#decoder.decode(bytes, param)
+  }
+
+  /** As it was sent: what is decoded of a large one is smaller. @throws ModelyardError `invalid_request` */
+  async sizeOf(bytes: Uint8Array, param: string): Promise<ImageSize> {
+    return this.#decoder.sizeOf(bytes, param)
   }
 
   /** What the graph is fed with: `pixel_values`, and for models that want it which of them are real. */

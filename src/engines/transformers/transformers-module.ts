@@ -87,13 +87,15 @@ export type ImageLibrary = (
 ) => ImageSteps
 
 interface ImageSteps {
+  metadata: () => Promise<{ autoOrient: { width: number; height: number } }>
   autoOrient: () => ImageSteps
+  resize: (options: { width: number; height: number; fit: 'inside'; withoutEnlargement: true }) => ImageSteps
   flatten: (options: { background: string }) => ImageSteps
   toColourspace: (name: 'srgb') => ImageSteps
   raw: () => ImageSteps
   toBuffer: (options: {
     resolveWithObject: true
-  }) => Promise<{ data: Uint8Array; info: { width: number; height: number } }>
+  }) => Promise<{ data: Uint8Array<ArrayBuffer>; info: { width: number; height: number } }>
 }
 
 /** A model that tells things apart. */
