@@ -38,8 +38,12 @@ describe('modelyard serve --record-trace', () => {
   it('records what simulate plays, without a word of what was asked', async () => {
     await home.configure({ models: SCRIPTED_MODELS })
     const server = await home.serve(['--record-trace', 'day.jsonl'])
-    for (const words of ['a secret question', 'another secret']) {
-      const body = JSON.stringify({ model: 'fake', messages: [{ role: 'user', content: words }] })
+    for (const content of ['a secret question', 'another secret']) {
+      const messages = [
+        { role: 'system', content: 'You keep every secret. '.repeat(20) },
+        { role: 'user', content },
+      ]
+      const body = JSON.stringify({ model: 'fake', messages })
       const headers = { 'content-type': 'application/json', 'modelyard-priority': 'background' }
       const answer = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body })
       expect(answer.status).toBe(200)
@@ -49,7 +53,9 @@ describe('modelyard serve --record-trace', () => {
     expect((await server.ended).code).toBe(0)
     const trace = await readFile(join(home.path, 'day.jsonl'), 'utf8')
     expect(trace).not.toContain('secret')
-    expect(trace).toMatch(/"model":"fake","hold":\d+,"priority":"background","conversation":"c2","turn":0/)
+    expect(trace).toMatch(
+      /"model":"fake","hold":\d+,"priority":"background","conversation":"c2","turn":0,"beginning":\{"of":"c1","tokens":\d+\}/,
+    )
     const { code, out } = await home.run(['simulate', 'day.jsonl', '--json'])
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({ simulations: [{ served: 2, loads: 1, overBudget: 0 }] })
