@@ -362,8 +362,7 @@ function addReasons(root: Command, context: CommandContext, perform: Perform): v
     .action((name, options) =>
       perform(import('./commands/why.ts').then(({ why }) => why(context, name, options))),
     )
-  root
-    .command('logs')
+  withJson(root.command('logs'))
     .argument('<NAME>', 'a model, or one of its instances (smollm2#1)')
     .description("show what a model's worker wrote")
     .option('-n, --lines <NUMBER>', 'last lines (default: 100)', parseLines)

@@ -58,8 +58,8 @@ const COMMANDS = [
   'engines remove',
 ]
 
-/** Whose output is a conversation, a sound or a log. */
-const WITHOUT_DOCUMENT = new Set(['chat', 'speak', 'logs'])
+/** Whose output is a conversation or a sound. */
+const WITHOUT_DOCUMENT = new Set(['chat', 'speak'])
 
 describe('the command line (C1)', () => {
   it('without words it shows what there is', async () => {
