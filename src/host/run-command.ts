@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { abortError, onAbort } from '../base/abort.ts'
 import { findExecutable } from './executables.ts'
 import { LineSplitter } from './line-splitter.ts'
@@ -71,9 +71,10 @@ function start({ command, args, directory, environment, background = false }: Co
 
 function giveWay({ pid }: ChildProcess): void {
   try {
-    if (pid !== undefined) setPriority(pid, LOW_PRIORITY)
+    // Who runs us at an even lower one means it.
+    if (pid !== undefined) setPriority(pid, Math.max(getPriority(), LOW_PRIORITY))
   } catch {
-    // It has ended already, or is nicer than that.
+    // It has ended already.
   }
 }
 

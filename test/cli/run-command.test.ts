@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { runCommand } from '../../src/host/run-command.ts'
 
@@ -44,6 +45,16 @@ describe('runCommand', () => {
     expect(pid).toBeGreaterThan(0)
     expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   })
+
+  it.skipIf(process.platform === 'win32')(
+    'work in the background has a low priority, and never a higher one than we have',
+    async () => {
+      const asked = node('console.log(require("node:os").getPriority())')
+      const own = getPriority()
+      const { logTail } = await runCommand({ ...asked, background: true })
+      expect(logTail).toEqual([String(Math.max(own, 10))])
+    },
+  )
 
   it('the environment of the user is passed, with what is added', async () => {
     const { logTail } = await runCommand({

@@ -1,9 +1,9 @@
 // One of several processes that make a server together, in miniature: rank 0 waits until the others have called on the master port, then
-// serves OpenAI's API; the others stay until rank 0 is gone. MODE `fails` ends rank 1 at once; `grows` holds more and more, and never serves.
+// serves OpenAI's API; the others, which are told so by the last argument, stay until rank 0 is gone. MODE `fails` ends rank 1 at once; `grows` holds more and more, and never serves.
 import { createServer } from 'node:http'
 import { connect, createServer as listenPlainly } from 'node:net'
 
-const [port, rank, count, master, mode] = process.argv.slice(2)
+const [port, rank, count, master, mode, follower] = process.argv.slice(2)
 const KEY = process.env['GROUP_KEY']
 
 function answer(request, response) {
@@ -46,5 +46,7 @@ function follow() {
   socket.on('connect', () => socket.on('close', () => process.exit(0)))
 }
 
+if ((rank === '0') === (follower === `--follow=${master}`))
+  throw new Error(`rank ${rank} was told ${follower}`)
 if (rank === '0') lead()
 else follow()

@@ -16,6 +16,8 @@ export class FakeUpstream {
   models: string[] | undefined = ['remote']
   /** More of each model's entry in the list. */
   entries: Record<string, unknown> = {}
+  /** Routes that are never answered. */
+  readonly silent: Set<string> = new Set()
   /** JSON that other routes answer with; those that are not here answer 404. */
   readonly documents: Map<string, unknown> = new Map()
   /** Bodies that came to those routes. */
@@ -48,6 +50,7 @@ export class FakeUpstream {
       return this.#list(response)
     }
     const { url = '' } = request
+    if (this.silent.has(url)) return void request.resume()
     if (!url.startsWith('/v1/')) return this.#document(request, response, this.documents.get(url))
     this.chats++
     request.resume()

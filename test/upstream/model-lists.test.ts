@@ -195,6 +195,24 @@ describe('what an endpoint has', () => {
     expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toEqual([])
   })
 
+  it('is asked for again soon when it was not told in time; a vLLM counts tokens meanwhile', async () => {
+    const clock = new ManualClock()
+    const survey = new EndpointSurvey(clock)
+    const endpoint = { model: 'far', urls: [fake.url], key: undefined }
+    fake.entries = { owned_by: 'vllm' }
+    fake.silent.add('/openapi.json')
+    fake.documents.set('/openapi.json', { paths: { '/v1/chat/completions': {}, '/tokenize': {} } })
+    const first = survey.factsOf(endpoint, 'remote', NEVER)
+    await vi.waitFor(() => expect(fake.keys).toHaveLength(2))
+    clock.advance(3000)
+    expect(await first).toMatchObject({ abilities: [], counting: 'tokenize-messages' })
+    fake.silent.clear()
+    clock.advance(4000)
+    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toEqual([])
+    clock.advance(1000)
+    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toHaveLength(3)
+  })
+
   it('is overruled by what the configuration says', async () => {
     fake.documents.set('/openapi.json', { paths: { '/v1/chat/completions': {} } })
     const near = await open(fake.url, { capabilities: { tasks: ['embedding'], images: true } })

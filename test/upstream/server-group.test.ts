@@ -28,6 +28,7 @@ async function open(mode: string, count = 2): Promise<Yard> {
         engine: 'upstream',
         start: {
           command: [process.execPath, PROGRAM, '{port}', '{rank}', '{count}', '{master}', mode],
+          followerArguments: ['--follow={master}'],
           count,
           memory: mode === 'grows' ? '1GiB' : count === 2 ? ['64MiB', '48MiB'] : '64MiB',
           environment: { GROUP_KEY: '{key}' },

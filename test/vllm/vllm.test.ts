@@ -33,7 +33,11 @@ afterEach(async () => {
 })
 
 function pythonOf(skip: (why: string) => never): string {
-  return 'missing' in vllm ? skip(`vLLM cannot be installed here: ${vllm.missing}`) : vllm.python
+  return 'missing' in vllm
+    ? skip(
+        `vLLM cannot be installed here, and MODELYARD_VLLM_PYTHON names no Python that has it: ${vllm.missing} (docs/decisions/2026-12-01-real-vllm.md has the commands)`,
+      )
+    : vllm.python
 }
 
 /** A real vLLM on this machine's CPU, of one process or several that share the model. */
@@ -48,6 +52,7 @@ async function open(skip: (why: string) => never, count: number): Promise<Yard> 
         slots: 8,
         start: {
           command: [python, ...SERVER, `--download-dir=${folder}`, ...parallel],
+          followerArguments: ['--headless'],
           count,
           memory: '4GiB',
           environment: ENVIRONMENT,
@@ -60,9 +65,9 @@ async function open(skip: (why: string) => never, count: number): Promise<Yard> 
 }
 
 const SERVER = [
-  '-m',
-  'vllm.entrypoints.openai.api_server',
-  `--model=${TINY_CHAT_FOLDER}`,
+  join(import.meta.dirname, 'serve.py'),
+  'serve',
+  TINY_CHAT_FOLDER,
   '--served-model-name=tiny',
   '--max-model-len=2048',
   '--enforce-eager',
@@ -89,7 +94,9 @@ const ENVIRONMENT = {
 /** Processes with these words on their command line, and those that vLLM calls by names of its own. */
 function processesOf(words: string): string[] {
   const lines = execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' }).split('\n')
-  return lines.filter((line) => line.includes(words) || line.includes('VLLM::'))
+  // Who has ended and whose end nobody has asked for is no process any more: that is for init, which not every container has.
+  const living = lines.filter((line) => !line.endsWith('<defunct>'))
+  return living.filter((line) => line.includes(words) || line.includes('VLLM::'))
 }
 
 it('answers, is counted, and refuses what is too long', { timeout: START }, async ({ skip }) => {

@@ -13,6 +13,8 @@ const FRESH = 60_000
 const BELIEVED = 600_000
 /** Milliseconds for one question; whoever asks for facts is a client that waits. */
 const PATIENCE = 3000
+/** Milliseconds after which one that was not answered in that time is asked again: vLLM works its routes out when they are first asked for. */
+const SOON = 5000
 
 const NOTHING: ServerFacts = { abilities: [] }
 const NOBODY = { status: 0, text: '' }
@@ -154,21 +156,30 @@ export class EndpointSurvey {
     const { status, text } = await get(`${url}/models`)
     if (status !== 200 && status !== 404) throw refusalError(model, { url, status, body: text })
     const models = status === 200 ? readModelList(text) : undefined
-    return { url, at: this.#clock.now(), models, server: await serverFacts(url, models, get) }
+    const told = await serverFacts(url, models, get)
+    const at = this.#clock.now() - (told === undefined ? FRESH - SOON : 0)
+    return { url, at, models, server: told ?? presumed(models) }
   }
 }
 
-/** Only servers that do not tell of each model are looked at more closely. */
+/** All of vLLM's count tokens, whether they say so in time or not. */
+function presumed(models: readonly RemoteModel[] | undefined): ServerFacts {
+  const isVllm = models?.some(({ ownedBy }) => ownedBy === 'vllm') === true
+  return isVllm ? { ...NOTHING, counting: 'tokenize-messages' } : NOTHING
+}
+
+/** Only servers that do not tell of each model are looked at more closely; undefined = not answered. */
 async function serverFacts(
   url: string,
   models: readonly RemoteModel[] | undefined,
   get: Get,
-): Promise<ServerFacts> {
+): Promise<ServerFacts | undefined> {
   if (models?.some(({ abilities }) => abilities.length > 0) === true) return NOTHING
   const { root, base } = rootOf(url)
   const isLlama = models?.some(({ ownedBy }) => ownedBy === 'llamacpp') === true
   // A server that says nothing more of itself has its models nevertheless.
   const { status, text } = await get(`${root}/${isLlama ? 'props' : 'openapi.json'}`).catch(() => NOBODY)
+  if (status === NOBODY.status) return undefined
   if (status !== 200) return NOTHING
   return (isLlama ? readServerProperties(text) : readDocumentedRoutes(text, base)) ?? NOTHING
 }

@@ -63,7 +63,8 @@ export class ServerGroup {
     const children = Array.from({ length: count }, (_, rank) => {
       const fill = (text: string): string =>
         filled(text, { port: ports[rank] ?? 0, master, rank, count, key })
-      const [command = '', ...args] = start.command.map(fill)
+      const { followerArguments = [] } = start
+      const [command = '', ...args] = [...start.command, ...(rank > 0 ? followerArguments : [])].map(fill)
       return new WorkerChild({
         command,
         args,

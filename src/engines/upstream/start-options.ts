@@ -10,6 +10,8 @@ export interface StartOptions {
    * `{count}` how many there are, `{master}` a port on which they may find each other; `{key}` is what requests to it carry as their API key.
    */
   command: string[]
+  /** Arguments that all processes but the first one get besides: vLLM's workers without a server of their own are `vllm serve … --headless`. Default none. */
+  followerArguments?: string[]
   /** Processes that make one server; the first one (rank 0) serves. Default 1. */
   count?: number
   /** Bytes that each process takes, per domain; one for each, or one that holds for all. */
@@ -37,6 +39,10 @@ export const startShape: Shape<StartOptions> = object(
     command: described(
       list(text(), { min: 1 }),
       'Program and arguments; {port}, {rank}, {count}, {master} are filled in.',
+    ),
+    followerArguments: described(
+      list(text()),
+      'Arguments that processes from rank 1 on get besides, filled in alike, for example --headless.',
     ),
     count: described(number({ min: 1, max: 64, whole: true }), 'Processes that make one server.', 1),
     memory: described(oneOrMore(memoryOfOne()), 'Bytes that each process takes, or bytes per domain.'),
