@@ -31,6 +31,7 @@ const describe = defineEngine<DescribeOptions>({
           messages.push(message)
           continue
         }
+        // Of eyes that write captions and take no question: models.run(eyes, { kind: 'captioning', image: images[0].data }).
         let caption = ''
         const question: ContentPart[] = [...images, { type: 'text', text: 'What is in the picture?' }]
         for await (const text of models.chat(eyes, { messages: [{ role: 'user', content: question }] }))

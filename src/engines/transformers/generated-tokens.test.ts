@@ -39,6 +39,7 @@ describe('tokens of a generation', () => {
     const tokens = generatedTokens(async (onToken) => {
       onToken(1)
       await new Promise<void>((resolve) => (end = resolve))
+      await new Promise((resolve) => setImmediate(resolve))
       isEnded = true
     })
     await tokens.next()

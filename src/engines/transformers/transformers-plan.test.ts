@@ -54,6 +54,11 @@ describe('what loading an ONNX folder needs and can do', () => {
     )
   })
 
+  it('refuses graphs that have no precision in common', () => {
+    const mixed = { modelType: 'whisper', graphs: graphs('encoder_model', 'decoder_model_merged_quantized') }
+    expect(() => planOf('transcription', mixed)).toThrow(/it has: none that all of them have\./)
+  })
+
   it.each<[string, ModelPurpose, Partial<OnnxFacts>, object]>([
     ['a captioner', 'captioning', CAPTIONER, { tasks: ['captioning'], images: false, imageEmbedding: false }],
     [

@@ -134,7 +134,7 @@ export function precisionOf(spec: ModelSpec, facts: ModelFacts): Precision {
   if (found !== undefined) return found
   throw new ModelyardError(
     'config_invalid',
-    `Model "${spec.id}" has no graphs of precision ${asked ?? 'any'}; it has: ${[...there].join(', ')}.`,
+    `Model "${spec.id}" has no graphs of precision ${asked ?? 'any'}; it has: ${[...there].join(', ') || 'none that all of them have'}.`,
     { details: { param: 'precision' } },
   )
 }
