@@ -1,7 +1,24 @@
+import { either, mapOf } from '../base/compound-shapes.ts'
+import { size } from '../base/scalar-shapes.ts'
+import type { Shape } from '../base/shape.ts'
 import { footprintTotal, type Footprint, type MeasuredFootprint, type MemoryDomain } from '../host/memory.ts'
 
 /** Bytes per domain that somebody says a model takes, where nobody can measure. */
 export type DeclaredMemory = Partial<Record<MemoryDomain, number>>
+
+const DOMAIN = { pattern: /^(ram|gpu:\d+)$/, wants: '"ram" or a device such as "gpu:0"' }
+
+/** How it is written: bytes of `ram`, or bytes per domain. */
+export function declaredMemory(): Shape<DeclaredMemory> {
+  const shape = either<[number, Record<string, number>]>(size(), mapOf(size(), DOMAIN))
+  return {
+    ...shape,
+    read(value, path, context) {
+      const sizes = shape.read(value, path, context)
+      return typeof sizes === 'number' ? { ram: sizes } : sizes
+    },
+  }
+}
 
 export function declaredBytes(memory: DeclaredMemory): number {
   return Object.values(memory).reduce<number>((sum, bytes = 0) => sum + bytes, 0)

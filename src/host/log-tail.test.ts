@@ -28,4 +28,10 @@ describe('the tail of a log', () => {
     const lines = tailOf('x'.repeat(1e6), 'x'.repeat(1e6), '\nend\n')
     expect(lines.map((line) => line.length)).toEqual([1000, 3])
   })
+
+  it('keeps what a terminal shows of a progress bar, wherever its pieces are cut', () => {
+    expect(tailOf('\r 1/3\r 2/3', '\r 3/3', '\nend\r', '\n')).toEqual([' 3/3', 'end'])
+    expect(tailOf('50 %\r')).toEqual(['50 %'])
+    expect(tailOf('50 %\r', '60 %')).toEqual(['60 %'])
+  })
 })

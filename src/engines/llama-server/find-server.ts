@@ -1,20 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { findExecutable } from '../../host/executables.ts'
 import { processorFlags } from '../../host/processor-flags.ts'
-import { runCommand } from '../../host/run-command.ts'
+import { buildOf, programVersion, type ProgramVersion } from '../supervision/program-version.ts'
 import { installedServer, lackingInstructions, readServerManifest } from './server-manifest.ts'
 
 const REMEDY =
   'Install it: modelyard engines install llama-server; or put llama-server on PATH; or name it in the option "binary".'
-/** Milliseconds that a program has to say its version. */
-const VERSION_TIMEOUT = 20_000
 
 /** A llama-server that can be started. */
-export interface FoundServer {
+export interface FoundServer extends ProgramVersion {
   command: string
-  version: string
-  /** Tells builds apart that call themselves the same. */
-  build: string
   /** Named by an option, found on `PATH`, or installed here: from a wheel, or compiled. */
   from: 'option' | 'path' | 'wheel' | 'source'
 }
@@ -32,7 +27,6 @@ export interface ServerSearch {
   enginesDirectory: string | undefined
 }
 
-const versions = new Map<string, Promise<string | undefined>>()
 /** Asked once: on machines with many cores it takes a while. */
 let flagsHere: Promise<ReadonlySet<string> | undefined> | undefined
 
@@ -56,13 +50,8 @@ export async function findServer({
 }
 
 async function described(command: string, from: 'option' | 'path'): Promise<FoundServer | NoServer> {
-  const { size, mtimeMs } = await stat(command)
-  const key = `${command}:${size}:${mtimeMs}`
-  const asked = versions.get(key) ?? askVersion(command)
-  versions.set(key, asked)
-  const version = await asked
-  if (version !== undefined) return { command, version, build: buildOf(version, size, mtimeMs), from }
-  versions.delete(key)
+  const found = await programVersion(command)
+  if (found !== undefined) return { command, ...found, from }
   const reason = `${command} does not say its version; it may be built for another processor.`
   return { reason, remedy: REMEDY }
 }
@@ -82,24 +71,6 @@ async function describedInstalled(
     const reason = `${command} was compiled for a processor with ${lacking.join(', ')}, which this one lacks.`
     return { reason, remedy: 'Compile it anew: modelyard engines install llama-server --from-source' }
   }
-  const { size, mtimeMs } = await stat(command)
   const { version, from } = manifest
-  return { command, version, build: buildOf(version, size, mtimeMs), from }
-}
-
-function buildOf(version: string, size: number, modified: number): string {
-  return `${version}:${size}:${Math.trunc(modified)}`
-}
-
-async function askVersion(command: string): Promise<string | undefined> {
-  const signal = AbortSignal.timeout(VERSION_TIMEOUT)
-  const lines: string[] = []
-  const outcome = await runCommand({
-    command,
-    args: ['--version'],
-    signal,
-    onLine: (line) => lines.push(line),
-  }).catch(() => undefined)
-  if (outcome?.code !== 0) return undefined
-  return /version:?\s*(\S+)/i.exec(lines.join('\n'))?.[1] ?? lines[0]?.trim()
+  return { command, version, build: buildOf(version, await stat(command)), from }
 }

@@ -3,11 +3,13 @@ import { ServerConnection } from './server-connection.ts'
 import { WorkerChild, type WorkerChildOptions } from './worker-child.ts'
 import type { WorkerExit } from './worker-exit.ts'
 
-export interface LaunchOptions extends Omit<WorkerChildOptions, 'onLine'> {
+export interface LaunchOptions extends WorkerChildOptions {
   /** What it prints when it listens; its first group is the port. */
   listening: RegExp
   /** Sent with each request, and told the child in its environment: a process's environment is its user's alone, its command line everybody's. */
   key: string
+  /** A route that answers at once whatever is computed. Default `/health`. */
+  healthPath?: string
   signal: AbortSignal
   /** Words for an exit before it was ready. */
   failure: (exit: WorkerExit) => Error
@@ -22,7 +24,7 @@ export interface LaunchedServer {
 
 /** Starts a program that serves HTTP on a port of its own choice. Nothing stays when it fails. @throws the `failure`, `aborted` */
 export async function launchServer(options: LaunchOptions): Promise<LaunchedServer> {
-  const { listening, key, signal, failure, untilReady, ...childOptions } = options
+  const { listening, key, healthPath, signal, failure, untilReady, onLine, ...childOptions } = options
   let portFound: (port: number) => void = () => undefined
   const port = new Promise<number>((resolve) => {
     portFound = resolve
@@ -32,6 +34,7 @@ export async function launchServer(options: LaunchOptions): Promise<LaunchedServ
     onLine: (line) => {
       const found = listening.exec(line)?.[1]
       if (found !== undefined) portFound(Number(found))
+      onLine?.(line)
     },
   })
   const off = onAbort(signal, () => child.kill('its load was given up'))
@@ -39,7 +42,7 @@ export async function launchServer(options: LaunchOptions): Promise<LaunchedServ
   try {
     const gone = child.exited.then((exit) => Promise.reject(failure(exit)))
     gone.catch(() => undefined)
-    connection = new ServerConnection(await Promise.race([port, gone]), key)
+    connection = new ServerConnection(await Promise.race([port, gone]), key, healthPath)
     if (untilReady !== undefined) await Promise.race([untilReady(child, connection), gone])
     return { child, connection }
   } catch (error) {

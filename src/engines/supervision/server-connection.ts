@@ -12,7 +12,7 @@ const STALE = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 /** What the server said instead of an answer. */
 export interface ServerRefusal {
   status: number
-  /** The `error` object of the answer, or nothing. */
+  /** The `error` object of the answer, or nothing; what says no more than a text has that as its message. */
   error: { message?: string; type?: string; n_prompt_tokens?: number; n_ctx?: number }
 }
 
@@ -30,10 +30,13 @@ export class RefusedByServer extends Error {
 export class ServerConnection {
   readonly #origin: string
   readonly #headers: Record<string, string>
+  readonly #healthPath: string
   #pool: Promise<Pool> | undefined
   #closed = false
 
-  constructor(port: number, key: string) {
+  /** @param healthPath a route that answers at once whatever is computed */
+  constructor(port: number, key: string, healthPath = '/health') {
+    this.#healthPath = healthPath
     this.#origin = `http://127.0.0.1:${port}`
     this.#headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   }
@@ -45,11 +48,16 @@ export class ServerConnection {
     throw new RefusedByServer({ status: response.statusCode, error: await errorOf(response.body) })
   }
 
-  /** A whole JSON answer. */
+  /** A whole JSON answer of any status that means success. */
   async json(path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
     const response = await this.#send(path, body === undefined ? undefined : JSON.stringify(body), signal)
-    if (response.statusCode === 200) return await response.body.json()
+    if (response.statusCode >= 200 && response.statusCode < 300) return await response.body.json()
     throw new RefusedByServer({ status: response.statusCode, error: await errorOf(response.body) })
+  }
+
+  /** Resolves when the server answers. */
+  async health(signal?: AbortSignal): Promise<void> {
+    await this.json(this.#healthPath, undefined, signal)
   }
 
   async close(): Promise<void> {
@@ -113,8 +121,8 @@ async function openPool(origin: string): Promise<Pool> {
 async function errorOf(body: AsyncIterable<Buffer>): Promise<ServerRefusal['error']> {
   const text = await refusalText(body)
   try {
-    const { error } = JSON.parse(text) as { error?: ServerRefusal['error'] }
-    return error ?? {}
+    const { error } = JSON.parse(text) as { error?: ServerRefusal['error'] | string }
+    return typeof error === 'string' ? { message: error } : (error ?? {})
   } catch {
     return {}
   }

@@ -50,7 +50,7 @@ export abstract class ServerModel implements LoadedModel {
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
-    await this.life.during(signal, async (both) => await this.#connection.json('/health', undefined, both))
+    await this.life.during(signal, async (both) => await this.#connection.health(both))
   }
 
   async unload(): Promise<void> {

@@ -41,6 +41,8 @@ export class WorkerLife {
   readonly #watch: WorkerWatch
   #onMoved: (now: number) => void = () => undefined
   #failure: ModelyardError | undefined
+  /** By us: whatever breaks from now on is for that. */
+  #isEnded = false
   #unloading: Promise<void> | undefined
 
   constructor(options: WorkerLifeOptions) {
@@ -51,7 +53,10 @@ export class WorkerLife {
       deadlines,
       sendPing: () => void this.#ask(),
       heldByReaders: () => this.#work.size > 0 && [...this.#work].every(({ isHeld }) => isHeld),
-      end: (reason) => child.kill(reason),
+      end: (reason) => {
+        this.#isEnded = true
+        child.kill(reason)
+      },
     })
     this.exited = child.exited.then((exit) => this.#leave(exit))
   }
@@ -92,8 +97,9 @@ export class WorkerLife {
     signal.throwIfAborted()
     const work = this.begin()
     const off = onAbort(signal, () => work.controller.abort(signal.reason))
-    const parts = start(work.controller.signal)
+    let parts: PartStream | undefined
     try {
+      parts = start(work.controller.signal)
       for (;;) {
         const step = await parts.next()
         if (signal.aborted) throw signal.reason
@@ -107,7 +113,7 @@ export class WorkerLife {
     } finally {
       off()
       work.controller.abort() // Ends the request there when the reader has left.
-      await parts.return(undefined as never).catch(() => undefined)
+      await parts?.return(undefined as never).catch(() => undefined)
       this.finish(work)
     }
   }
@@ -136,9 +142,11 @@ export class WorkerLife {
     if (signal?.aborted === true) return signal.reason
     if (controller.signal.aborted) return controller.signal.reason
     if (thrown instanceof RefusedByServer) return this.#options.refused(thrown)
+    // A connection that is closed already knows not why.
+    if (thrown instanceof ModelyardError && thrown.code === 'worker_exited') return this.#failure ?? thrown
     if (thrown instanceof ModelyardError && thrown.code !== 'engine_failed') return thrown
     if (!isConnectionTrouble(thrown)) return thrown
-    await Promise.race([this.exited, sleep(this.#options.clock, EXIT_NEWS)])
+    await (this.#isEnded ? this.exited : Promise.race([this.exited, sleep(this.#options.clock, EXIT_NEWS)]))
     if (this.#failure !== undefined) return this.#failure
     if (thrown instanceof ModelyardError) return thrown
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
@@ -167,7 +175,7 @@ export class WorkerLife {
 
   async #ask(): Promise<void> {
     try {
-      await this.#options.connection.json('/health', undefined)
+      await this.#options.connection.health()
       this.#watch.heard()
     } catch {
       // No answer is what the watch waits for.

@@ -1,7 +1,7 @@
-import { createServer, type AddressInfo, type Server } from 'node:net'
 import { abortError, onAbort } from '../../base/abort.ts'
 import { sleep, type Clock } from '../../base/clock.ts'
 import { createId } from '../../base/ids.ts'
+import { freePorts } from '../../host/free-ports.ts'
 import type { MeasuredMemory } from '../../host/memory.ts'
 import { addMemory, measureProcessTree } from '../../host/process-memory.ts'
 import type { ExitReport } from '../engine.ts'
@@ -183,22 +183,4 @@ export class ServerGroup {
 /** `{port}`, `{master}`, `{rank}`, `{count}` and `{key}` in an argument or a variable. */
 function filled(text: string, values: Readonly<Record<string, number | string>>): string {
   return text.replaceAll(/\{(port|master|rank|count|key)\}/g, (_, name: string) => String(values[name]))
-}
-
-/** Different ones that nobody has now. A program that finds its own taken nevertheless fails to start, and is started anew with another. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  try {
-    return await Promise.all(servers.map(listeningPort))
-  } finally {
-    for (const server of servers) server.close()
-  }
-}
-
-async function listeningPort(server: Server): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  return (server.address() as AddressInfo).port
 }

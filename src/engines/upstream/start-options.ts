@@ -1,7 +1,7 @@
-import { either, list, mapOf, object, oneOrMore } from '../../base/compound-shapes.ts'
-import { number, size, text } from '../../base/scalar-shapes.ts'
+import { list, mapOf, object, oneOrMore } from '../../base/compound-shapes.ts'
+import { number, text } from '../../base/scalar-shapes.ts'
 import { described, type Shape } from '../../base/shape.ts'
-import type { DeclaredMemory } from '../declared-memory.ts'
+import { declaredMemory, type DeclaredMemory } from '../declared-memory.ts'
 
 /** A server that is started for a model and ends with it. */
 export interface StartOptions {
@@ -21,18 +21,6 @@ export interface StartOptions {
 }
 
 const VARIABLE = { pattern: /^[A-Za-z_][A-Za-z0-9_]*$/, wants: 'the name of an environment variable' }
-const DOMAIN = { pattern: /^(ram|gpu:\d+)$/, wants: '"ram" or a device such as "gpu:0"' }
-
-function memoryOfOne(): Shape<DeclaredMemory> {
-  const shape = either<[number, Record<string, number>]>(size(), mapOf(size(), DOMAIN))
-  return {
-    ...shape,
-    read(value, path, context) {
-      const sizes = shape.read(value, path, context)
-      return typeof sizes === 'number' ? { ram: sizes } : sizes
-    },
-  }
-}
 
 export const startShape: Shape<StartOptions> = object(
   {
@@ -45,7 +33,7 @@ export const startShape: Shape<StartOptions> = object(
       'Arguments that processes from rank 1 on get besides, filled in alike, for example --headless.',
     ),
     count: described(number({ min: 1, max: 64, whole: true }), 'Processes that make one server.', 1),
-    memory: described(oneOrMore(memoryOfOne()), 'Bytes that each process takes, or bytes per domain.'),
+    memory: described(oneOrMore(declaredMemory()), 'Bytes that each process takes, or bytes per domain.'),
     environment: mapOf(text(), VARIABLE),
   },
   { required: ['command', 'memory'] },
