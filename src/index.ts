@@ -15,6 +15,7 @@ export type {
   CompletionRequest,
   EmbeddedInput,
   EmbeddingRequest,
+  ImageRequest,
   RerankRequest,
   SpeechRequest,
   TranscriptionRequest,
@@ -26,6 +27,8 @@ export type {
   DetectedObject,
   Detection,
   Embeddings,
+  GeneratedImage,
+  GeneratedImages,
   Label,
   Scores,
 } from './runs/collect-values.ts'

@@ -9,6 +9,7 @@ import type { PrefillSpeeds } from './engines/llama-server/prefill-speeds.ts'
 import { MlxEngine } from './engines/mlx/mlx-engine.ts'
 import { NodeLlamaCppEngine } from './engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { ScriptedEngine } from './engines/scripted/scripted-engine.ts'
+import { SdServerEngine } from './engines/sd-server/sd-server-engine.ts'
 import { SpeechEngine } from './engines/speech/speech-engine.ts'
 import { TransformersEngine } from './engines/transformers/transformers-engine.ts'
 import { UpstreamEngine } from './engines/upstream/upstream-engine.ts'
@@ -79,7 +80,13 @@ export class IsolatedEngines {
       recordsDirectory: directories.workers,
       logDirectory: directories.logs,
     })
-    const apart = [upstream, llamaServer, mlx]
+    const sdServer = new SdServerEngine({
+      clock,
+      deviceBytes,
+      recordsDirectory: directories.workers,
+      logDirectory: directories.logs,
+    })
+    const apart = [upstream, llamaServer, mlx, sdServer]
     this.byName = byName([...builtIn.map(([engine]) => engine), ...apart, ...custom])
     for (const [inner, engineOptions] of builtIn) {
       const worker = new WorkerEngine({

@@ -146,7 +146,7 @@ export class YardCollection implements ModelCollection {
   async #describe(spec: ModelSpec): Promise<ModelDescription> {
     const { preparer, startedAt } = this.#parts
     const path = await this.#pathOf(spec)
-    const facts = path === undefined ? null : await this.#factsOf(path)
+    const facts = path === undefined ? null : await this.#factsOf(spec, path)
     const isHere = spec.source === undefined || facts !== null
     // Only what is here already: to be looked at must not start a download.
     const isKnown = preparer.peek(spec.id) !== undefined && spec.source !== undefined
@@ -169,8 +169,8 @@ export class YardCollection implements ModelCollection {
     return source === undefined ? undefined : this.#parts.artifacts.locate(source).catch(() => undefined)
   }
 
-  async #factsOf(path: string): Promise<ModelFacts | null> {
-    return this.#parts.inspector.inspect(path).catch(() => null)
+  async #factsOf(spec: ModelSpec, path: string): Promise<ModelFacts | null> {
+    return this.#parts.preparer.inspect(spec, path).catch(() => null)
   }
 
   #resident(model: string, instances: readonly InstanceStatus[]): ResidentModel {

@@ -18,6 +18,7 @@ import {
   detectionRun,
   completionRun,
   embeddingRun,
+  imageRun,
   rerankRun,
   warmRun,
   speechRun,
@@ -28,6 +29,7 @@ import {
   type DetectionRequest,
   type CompletionRequest,
   type EmbeddingRequest,
+  type ImageRequest,
   type RerankRequest,
   type WarmRequest,
   type SpeechRequest,
@@ -40,6 +42,7 @@ import { startRun } from './runs/run-task.ts'
 import { TextStream } from './runs/text-stream.ts'
 import { ToolRounds } from './runs/tool-rounds.ts'
 import {
+  collectImages,
   collectLabels,
   collectObjects,
   collectScores,
@@ -47,6 +50,7 @@ import {
   type Classification,
   type Detection,
   type Embeddings,
+  type GeneratedImages,
   type Scores,
 } from './runs/collect-values.ts'
 import { collectTranscript, type Transcript } from './runs/collect-transcript.ts'
@@ -230,6 +234,11 @@ export class Yard implements YardPort, AsyncDisposable {
   /** What is on a picture, or written on it: iterate it, or await `.text()`. Wrong options are thrown by this call. */
   caption(request: CaptioningRequest): TextStream {
     return new TextStream(this.startRun(captioningRun(request)))
+  }
+
+  /** Pictures of what a text says, one after the other. */
+  async generateImage(request: ImageRequest): Promise<GeneratedImages> {
+    return collectImages(this.startRun(imageRun(request)))
   }
 
   startRun(request: RunRequest): Run {

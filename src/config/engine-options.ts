@@ -3,6 +3,7 @@ import { llamaServerOptionFields } from '../engines/llama-server/llama-server-op
 import { mlxOptionFields } from '../engines/mlx/mlx-options.ts'
 import { nodeLlamaCppOptionFields } from '../engines/node-llama-cpp/node-llama-cpp-options.ts'
 import { scriptedOptionFields } from '../engines/scripted/scripted-shapes.ts'
+import { sdServerOptionFields } from '../engines/sd-server/sd-server-options.ts'
 import { speechOptionFields } from '../engines/speech/speech-options.ts'
 import { transformersOptionFields } from '../engines/transformers/transformers-options.ts'
 import { upstreamOptionFields } from '../engines/upstream/upstream-options.ts'
@@ -18,6 +19,7 @@ export const BUILT_IN_ENGINES: EngineOptionTable = {
   'llama-server': llamaServerOptionFields,
   mlx: mlxOptionFields,
   scripted: scriptedOptionFields,
+  'sd-server': sdServerOptionFields,
   speech: speechOptionFields,
   transformers: transformersOptionFields,
   upstream: upstreamOptionFields,

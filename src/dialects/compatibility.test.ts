@@ -25,6 +25,7 @@ const ROUTES: DocumentedRoute[] = [
   route('OpenAI', '`POST /v1/embeddings`', openAi.EMBEDDING_PARAMETERS, { featureFields: openAiFeatures.EMBEDDING_FEATURE_FIELDS }),
   route('OpenAI', '`POST /v1/audio/transcriptions`, `/v1/audio/translations`', openAi.TRANSCRIPTION_PARAMETERS),
   route('OpenAI', '`POST /v1/audio/speech`', openAi.SPEECH_PARAMETERS),
+  route('OpenAI', '`POST /v1/images/generations`', openAi.IMAGE_PARAMETERS),
   route('OpenAI', '`POST /v1/rerank`', openAi.RERANK_PARAMETERS),
   route('OpenAI', '`POST /v1/score`', openAi.SCORE_PARAMETERS),
   route('Anthropic', '`POST /v1/messages`', MESSAGE_PARAMETERS, anthropic),

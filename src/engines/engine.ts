@@ -39,6 +39,11 @@ export interface EngineCapabilities {
   zeroShot: boolean
   /** Images as what embeddings are made of. */
   imageEmbedding: boolean
+  /**
+   * What is aborted may be computed to its end unseen, because its program cannot be stopped: who asked is let go at once, the next run
+   * waits for that end. Not asked for by tasks; it is there to be known.
+   */
+  finishesAborted: boolean
 }
 
 /** What an engine says that writes plain text and nothing else: to be spread, then told what it can (`{...NO_CAPABILITIES, tasks: ['chat']}`). */
@@ -59,6 +64,7 @@ export const NO_CAPABILITIES: EngineCapabilities = {
   grammar: false,
   zeroShot: false,
   imageEmbedding: false,
+  finishesAborted: false,
 }
 
 /** Facts about this machine that a plan depends on. */
@@ -260,6 +266,11 @@ export interface Engine {
    * to know. Never throws but for its signal.
    */
   inspect?(spec: ModelSpec, signal: AbortSignal): Promise<ModelFacts>
+  /**
+   * What a model's files are that only this engine reads, for models that name it. Absent = they are judged by their headers as all others.
+   * @throws ModelyardError `model_file_invalid`, `model_not_found`
+   */
+  inspectFiles?(spec: ModelSpec, path: string): Promise<ModelFacts>
   /** Which models there are where the spec points to, for entries that stand for many. @throws ModelyardError when nobody answers */
   listModels?(spec: ModelSpec, signal: AbortSignal): Promise<ModelList>
   /** Imports what is heavy ahead of a load, so that a spare worker is ready (R18). Not awaited; a failure is told by the load. */

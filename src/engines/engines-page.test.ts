@@ -5,6 +5,7 @@ import { LLAMA_SERVER_CAPABILITIES } from './llama-server/llama-server-plan.ts'
 import { MLX_CAPABILITIES } from './mlx/mlx-plan.ts'
 import { NODE_LLAMA_CPP_CAPABILITIES } from './node-llama-cpp/node-llama-cpp-plan.ts'
 import { SCRIPTED_CAPABILITIES } from './scripted/scripted-plan.ts'
+import { SD_SERVER_CAPABILITIES } from './sd-server/sd-server-plan.ts'
 import { SPEECH_CAPABILITIES } from './speech/speech-plan.ts'
 import { TRANSFORMERS_CAPABILITIES } from './transformers/transformers-plan.ts'
 import { UPSTREAM_CAPABILITIES } from './upstream/upstream-plan.ts'
@@ -48,6 +49,13 @@ const ENGINES: DocumentedEngine[] = [
     runs: 'folders with voices (Piper’s, Kokoro’s) by sherpa-onnx; `engines install speech` (npm, and pip for espeak-ng’s data, which is GPL-3.0)',
     isolation: CHILD,
     platforms: NATIVE,
+  },
+  {
+    name: 'sd-server',
+    capabilities: SD_SERVER_CAPABILITIES,
+    runs: 'diffusion models (GGUF, safetensors) by stable-diffusion.cpp’s own server, which is on `PATH` or named; unverified, see below',
+    isolation: CHILD,
+    platforms: ['fake program', 'not run', 'not run', 'not run'],
   },
   {
     name: 'upstream',

@@ -49,6 +49,7 @@ export type ModelPurpose =
   | 'classification'
   | 'captioning'
   | 'detection'
+  | 'image'
 
 /** A folder with safetensors, a tokenizer and configuration, as the transformers library and mlx_lm read it. */
 export interface SafetensorsFacts {

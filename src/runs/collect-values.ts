@@ -39,6 +39,21 @@ export interface Detection extends Collected {
   objects: DetectedObject[]
 }
 
+/** A picture as a whole file. */
+export interface GeneratedImage {
+  data: Uint8Array
+  /** `image/png` */
+  mediaType: string
+  width: number
+  height: number
+  /** Makes the same one again, with all else the same. */
+  seed?: number
+}
+
+export interface GeneratedImages extends Collected {
+  images: GeneratedImage[]
+}
+
 /** Runs a task to its end. @throws ModelyardError as the run does; a call that was aborted or timed out rejects (P13) */
 async function collect(run: Run, take: (part: Part) => void): Promise<Collected> {
   for (;;) {
@@ -82,4 +97,15 @@ export async function collectObjects(run: Run): Promise<Detection> {
     if (part.type === 'object') objects.push({ label: part.label, score: part.score, box: part.box })
   })
   return { objects, ...collected }
+}
+
+/** Runs a generation of images to its end. @throws ModelyardError as {@link collect} */
+export async function collectImages(run: Run): Promise<GeneratedImages> {
+  const images: GeneratedImage[] = []
+  const collected = await collect(run, (part) => {
+    if (part.type !== 'image') return
+    const { type: _, index, ...image } = part
+    images[index] = image
+  })
+  return { images, ...collected }
 }

@@ -7,6 +7,7 @@ import type { Priority } from '../pool/limits.ts'
 import type { ChatTask, OutputFormat } from '../tasks/chat-task.ts'
 import { checkTask } from '../tasks/check-task.ts'
 import type { EmbeddingInput } from '../tasks/embedding-task.ts'
+import { parseImageSize } from '../tasks/image-task.ts'
 import type { Message, ToolChoice } from '../tasks/message.ts'
 import type { Sampling, TextGeneration } from '../tasks/sampling.ts'
 import type { AudioFormat } from '../tasks/speech-task.ts'
@@ -128,6 +129,23 @@ export interface SpeechRequest extends CallOptions {
   voice?: string
   /** 0.25…4; default 1 */
   speed?: number
+}
+
+export interface ImageRequest extends CallOptions {
+  /** What is to be seen: at most 32,000 characters. */
+  prompt: string
+  /** What is not. */
+  negativePrompt?: string
+  /** `WIDTHxHEIGHT` in pixels; default: the model's own. */
+  size?: string
+  /** 1…10; default 1. They are made one after the other. */
+  count?: number
+  /** More take longer; default: the model's own. */
+  steps?: number
+  /** 32-bit unsigned: the same one makes the same picture again; default: another one each time. */
+  seed?: number
+  /** How strictly the text is followed, 0…100; default: the model's own. */
+  guidance?: number
 }
 
 const CALL_KEYS = ['model', 'signal', 'timeout', 'priority', 'keepAlive', 'within', 'cache', 'context']
@@ -320,4 +338,27 @@ export function speechRun(request: SpeechRequest): RunRequest {
   refuseUnknownKeys(request, [...CALL_KEYS, 'text', 'format', 'voice', 'speed'])
   const { text, format = 'wav' } = request
   return runRequest(request, { kind: 'speech', text, format, ...pick(request, ['voice', 'speed']) })
+}
+
+const IMAGE_KEYS = ['prompt', 'negativePrompt', 'steps', 'seed', 'guidance'] as const
+
+/** @throws ModelyardError `invalid_request` naming the option that is wrong */
+export function imageRun(request: ImageRequest): RunRequest {
+  refuseUnknownKeys(request, [...CALL_KEYS, ...IMAGE_KEYS, 'size', 'count'])
+  const { count = 1, size } = request
+  return runRequest(request, {
+    kind: 'image',
+    count,
+    ...pick(request, IMAGE_KEYS),
+    prompt: request.prompt,
+    ...(size !== undefined && requireImageSize(size)),
+  })
+}
+
+function requireImageSize(size: string): { width: number; height: number } {
+  const read = typeof size === 'string' ? parseImageSize(size) : undefined
+  if (read !== undefined) return read
+  throw new ModelyardError('invalid_request', 'size: must be WIDTHxHEIGHT in pixels, such as "512x512".', {
+    details: { param: 'size' },
+  })
 }

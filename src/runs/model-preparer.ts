@@ -90,6 +90,12 @@ export class ModelPreparer {
     return this.#surroundings.resolve(name)
   }
 
+  /** What a model's files are, by the engine it names where only that can tell. @throws ModelyardError `model_file_invalid`, `model_not_found` */
+  async inspect(spec: ModelSpec, path: string): Promise<ModelFacts> {
+    const engine = this.#surroundings.engines.get(spec.engine ?? '')
+    return await (engine?.inspectFiles?.(spec, path) ?? this.#surroundings.inspect(path))
+  }
+
   /** The plan a load would follow now, without loading anything. */
   async plan(name: string, signal?: AbortSignal): Promise<LoadPlan> {
     await this.prepare(name, signal ?? new AbortController().signal)
@@ -124,7 +130,7 @@ export class ModelPreparer {
   ): Promise<Prepared> {
     const path = await this.#surroundings.artifact(spec, signal)
     const facts =
-      path === undefined ? await this.#factsElsewhere(spec, signal) : await this.#surroundings.inspect(path)
+      path === undefined ? await this.#factsElsewhere(spec, signal) : await this.inspect(spec, path)
     const engine = this.#engineFor(spec, facts)
     const host = this.#surroundings.host()
     const usual = engine.plan(spec, facts, host)

@@ -7,7 +7,7 @@ import type { DetectionTask } from './detection-task.ts'
 import type { EmbeddingTask } from './embedding-task.ts'
 import type { Message } from './message.ts'
 import { IMAGE_FORMATS, imageFormatOf } from './image-format.ts'
-import type { ImageTask } from './image-task.ts'
+import { LONGEST_IMAGE_PROMPT, type ImageTask } from './image-task.ts'
 import type { RerankTask } from './rerank-task.ts'
 import type { Sampling, TextGeneration } from './sampling.ts'
 import { SOUND_FORMATS, soundFormatOf } from './sound-format.ts'
@@ -120,16 +120,31 @@ function checkSpeech({ text, format, voice, speed }: SpeechTask): void {
   checkNumber('speed', speed, [0.25, 4], false)
 }
 
-function checkImage({ prompt, width, height, count, steps, seed, guidance }: ImageTask): void {
+function checkImage(task: ImageTask): void {
+  const { prompt, negativePrompt, count, steps, seed, guidance } = task
   if (typeof prompt !== 'string' || prompt === '') refuse('prompt', 'must be a text that is not empty.')
-  for (const [name, pixels] of Object.entries({ width, height })) {
-    checkNumber(name, pixels, [64, 4096], true)
-    if (pixels % 8 !== 0) refuse(name, 'must be a multiple of 8.')
-  }
+  checkImageText('prompt', prompt)
+  if (negativePrompt !== undefined) checkImageText('negativePrompt', negativePrompt)
+  checkImageSize(task)
   checkNumber('count', count, [1, 10], true)
   checkNumber('steps', steps, [1, 200], true)
   checkNumber('seed', seed, [0, 2 ** 32 - 1], true)
   checkNumber('guidance', guidance, [0, 100], false)
+}
+
+function checkImageText(param: string, text: string): void {
+  if (typeof text !== 'string') refuse(param, 'must be a text.')
+  if (text.length <= LONGEST_IMAGE_PROMPT) return
+  refuse(param, `has ${text.length} characters; at most ${LONGEST_IMAGE_PROMPT} are taken.`)
+}
+
+function checkImageSize({ width, height }: ImageTask): void {
+  if ((width === undefined) !== (height === undefined))
+    refuse(width === undefined ? 'width' : 'height', 'is missing; give both width and height, or neither.')
+  for (const [name, pixels] of Object.entries({ width, height })) {
+    checkNumber(name, pixels, [64, 4096], true)
+    if (pixels !== undefined && pixels % 8 !== 0) refuse(name, 'must be a multiple of 8.')
+  }
 }
 
 function checkClassification({ inputs, labels, hypothesis }: ClassificationTask): void {

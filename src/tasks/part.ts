@@ -33,7 +33,16 @@ export type Part =
   | { type: 'segment'; start: number; end: number; text: string }
   /** The next bytes of a sound in the task's format. */
   | { type: 'audio'; data: Uint8Array }
-  | { type: 'image'; index: number; mediaType: string; data: Uint8Array }
+  /** A picture of `width` × `height` pixels, as a whole file; `seed` makes the same one again. */
+  | {
+      type: 'image'
+      index: number
+      mediaType: string
+      data: Uint8Array
+      width: number
+      height: number
+      seed?: number
+    }
 
 export type FinishReason =
   | 'stop' // the model ended its turn

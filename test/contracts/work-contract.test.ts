@@ -3,11 +3,14 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engines/engine.ts'
 import { SpeechEngine } from '../../src/engines/speech/speech-engine.ts'
+import { SdServerEngine } from '../../src/engines/sd-server/sd-server-engine.ts'
 import { workContract, type WorkContractSubject } from '../../src/testing/index.ts'
 import { writeCaptioner } from '../models/tiny-vision-onnx.ts'
 import { png, RED, WHITE } from '../models/tiny-image.ts'
+import { processesWith } from '../llama-server/fixtures.ts'
 import { foxes } from '../models/fox-sound.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder } from '../models/paths.ts'
+import { painterPlan, picture, putOnPath, writePainter } from '../sd-server/fixtures.ts'
 import { HAS_TRANSFORMERS, inWorker, planOf, pulled, transformersEngine } from '../transformers/fixtures.ts'
 
 const folder = await temporaryFolder()
@@ -100,6 +103,31 @@ function captionSubject(engine: Engine): WorkContractSubject {
   }
 }
 
+const painter = await writePainter(folder)
+const takeOff = await putOnPath(join(folder, 'bin'))
+afterAll(takeOff)
+
+/** Of a fake program: no weights can be had. */
+function painterSubject(): WorkContractSubject {
+  return {
+    engine: new SdServerEngine(),
+    plan: async () => painterPlan(painter),
+    task: picture({ count: 2, seed: 3 }),
+    verify: (parts) => {
+      const made = parts.flatMap((part) => (part.type === 'image' ? [part] : []))
+      expect(made.map(({ index, seed, width, height }) => [index, seed, width, height])).toEqual([
+        [0, 3, 64, 64],
+        [1, 4, 64, 64],
+      ])
+    },
+    long: picture({ steps: 100 }),
+    refused: { task: picture({ width: 72 }), code: 'invalid_request' },
+    corrupt: async () => painterPlan(await writePainter(folder, 'damaged')),
+    // One is the model that all cases share.
+    leftovers: async () => processesWith(folder).slice(1).map(String),
+  }
+}
+
 const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] = [
   {
     name: 'transformers, in-process',
@@ -126,6 +154,7 @@ const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] 
     runs: joe !== undefined,
     subject: speechSubject(inWorker(new SpeechEngine({ enginesDirectory: ENGINES_DIRECTORY }))),
   },
+  { name: 'sd-server, a fake one', runs: process.platform === 'linux', subject: painterSubject() },
 ]
 
 describe.each(SUBJECTS.map((row) => [row.name, row] as const))('%s', (_, { runs, subject }) => {

@@ -31,6 +31,7 @@ const FEATURES: Record<Exclude<keyof EngineCapabilities, 'tasks'>, string> = {
   logitBias: 'logit bias',
   zeroShot: 'labels of one’s own (zero-shot classification)',
   imageEmbedding: 'embeddings of images',
+  finishesAborted: 'an aborted run may be computed to its end (who asked is let go at once)',
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -57,7 +58,10 @@ const UNVERIFIED = [
   'an abort while one of Whisper’s larger encoders runs in transformers: the client is let go within a quarter of a second, the slot is booked until the step is over; seen with the tiny one only',
   'classification, detection, captioning and embeddings of images in transformers: against graphs that the tests write; no weights could be had',
   'models that write about images and take a prompt (Florence-2, BLIP, Donut with a question) in transformers: not there',
-  'images and image to image: not there',
+  'images in sd-server: real code against a fake program that was written after the source of stable-diffusion.cpp (`examples/server`, commits of April to September 2026, among them 11bff8d, 3ca242e, d5b268d, 05a313f); no weights could be had. What it takes is estimated from logs in that project’s issues, then measured',
+  'an abort in sd-server: who asked is let go at once; builds that say `cancel_generating: false` (all of these) make the one image that was begun to its end, and the next run waits for it; `unload --force` ends the process',
+  'sd-server on a GPU: the device that `memory` names is the one its process sees; not run on any',
+  'image to image: not there',
   'vLLM, SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard and fakes; no real one of these in this version',
   'vLLM in several processes as one worker (`start: {count: 2}`): real code, run with small programs that behave so; not with vLLM',
 ]

@@ -67,6 +67,7 @@ export const VALID_BODIES: [Dialect, string, Json][] = [
   ],
   [openAiDialect, '/completions', { model: 'm', prompt: ['a', [1, 2]], suffix: 'x', stop: 'y', logprobs: 2, echo: false, max_tokens: 3 }],
   [openAiDialect, '/audio/speech', { model: 'm', input: 'x', voice: 'a', speed: 1.5, response_format: 'wav', instructions: '', stream_format: 'audio', timeout: '5s' }],
+  [openAiDialect, '/images/generations', { model: 'm', prompt: 'x', n: 2, size: '64x64', response_format: 'b64_json', output_format: 'png', quality: 'auto', background: 'opaque', seed: 0, steps: 2, cfg_scale: 1, negative_prompt: 'y', user: 'z', keep_alive: '5m' }],
   [openAiDialect, '/rerank', { model: 'm', query: 'x', documents: ['a', { text: 'b' }], top_n: 1, return_documents: true }],
   [openAiDialect, '/score', { model: 'm', text_1: ['x', 'y'], text_2: ['a', 'b'] }],
   [openAiDialect, '/embeddings', { model: 'm', input: [[1, 2], [3]], dimensions: 3, encoding_format: 'base64' }],

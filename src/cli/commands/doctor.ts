@@ -10,6 +10,7 @@ import {
   examineMlx,
   examineNode,
   examinePackagedEngine,
+  examineSdServers,
 } from '../doctor/software-checks.ts'
 import { examineHome, examineMemory, examinePort } from '../doctor/machine-checks.ts'
 import { examineConfiguration, examineServer } from '../doctor/yard-checks.ts'
@@ -38,6 +39,7 @@ export async function doctor(context: CommandContext, options: DoctorOptions): C
     examineEngine(context.directories),
     await examineLlamaServer(context.directories, isNeeded('llama-server')),
     ...(isNeeded('mlx') ? [await examineMlx(context.directories)] : []),
+    ...(await examineSdServers(models ?? [])),
     ...['transformers', 'speech']
       .filter((name) => isNeeded(name) || onnx?.engines.has(name) === true)
       .map((name) => examinePackagedEngine(context.directories, name)),

@@ -2,6 +2,9 @@ import { toModelyardError } from '../../base/errors.ts'
 import type { YardDirectories } from '../../config/directories.ts'
 import { installedMlxVersion, MLX_VERSIONS } from '../../engines/mlx/find-mlx.ts'
 import { findServer } from '../../engines/llama-server/find-server.ts'
+import { findSdServer } from '../../engines/sd-server/find-sd-server.ts'
+import { sdServerOptions } from '../../engines/sd-server/sd-server-options.ts'
+import type { ModelSpec } from '../../models/model-spec.ts'
 import { enginePackage, installedVersion } from '../engines/engine-package.ts'
 import type { Check } from './check.ts'
 
@@ -77,4 +80,18 @@ export async function examineMlx({ engines }: YardDirectories): Promise<Check> {
     found: version === undefined ? 'mlx-lm is not installed' : `mlx-lm ${version}, wanted is ${wanted}`,
     remedy: 'It is installed on first use, or now: modelyard engines install mlx',
   }
+}
+
+/** The programs that models with `engine: sd-server` run on; empty where there are none of these. */
+export async function examineSdServers(models: readonly ModelSpec[]): Promise<Check[]> {
+  const own = models.filter(({ engine }) => engine === 'sd-server')
+  const binaries = new Set(own.map((spec) => sdServerOptions(spec).binary))
+  return await Promise.all([...binaries].map(async (binary) => await examineSdServer(binary)))
+}
+
+async function examineSdServer(binary: string | undefined): Promise<Check> {
+  const found = await findSdServer(binary)
+  const name = 'sd-server'
+  if (!('reason' in found)) return { name, status: 'ok', found: `${found.version}: ${found.command}` }
+  return { name, status: 'warning', found: found.reason, remedy: found.remedy }
 }

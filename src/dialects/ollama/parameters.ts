@@ -1,7 +1,7 @@
 import { ANSWER, label, named, neutral, TASK, type ParameterTable } from '../parameter-table.ts'
 
 const CONFIGURED = 'how a model is loaded is its configuration’s affair'
-const ONE_IMAGE = { instead: 'this server makes no images' }
+const ONE_IMAGE = { instead: 'POST /v1/images/generations makes images' }
 
 /** `POST /api/generate` */
 export const GENERATE_PARAMETERS: ParameterTable = new Map([

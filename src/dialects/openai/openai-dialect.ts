@@ -9,6 +9,7 @@ import { decodeEmbedding } from './decode-embedding.ts'
 import { decodeRerank } from './decode-rerank.ts'
 import { decodeScore } from './decode-score.ts'
 import { encodeError } from './encode-error.ts'
+import { decodeImageGeneration } from './images/decode-image-generation.ts'
 import { findModel, listModels } from './list-models.ts'
 import { refusedRoutes } from './refused-routes.ts'
 
@@ -31,6 +32,7 @@ export const openAiDialect: Dialect = {
     { method: 'POST', path: '/audio/transcriptions', body: 'form', decode: decodeTranscription },
     { method: 'POST', path: '/audio/translations', body: 'form', decode: decodeTranslation },
     { method: 'POST', path: '/audio/speech', body: 'json', decode: decodeSpeech },
+    { method: 'POST', path: '/images/generations', body: 'json', decode: decodeImageGeneration },
     ...refusedRoutes,
   ],
   errorBody: encodeError,

@@ -8,6 +8,7 @@ import {
   CHAT_PARAMETERS,
   COMPLETION_PARAMETERS,
   EMBEDDING_PARAMETERS,
+  IMAGE_PARAMETERS,
   SPEECH_PARAMETERS,
   TRANSCRIPTION_PARAMETERS,
 } from './parameters.ts'
@@ -34,6 +35,7 @@ const ROUTES: [string, string, string, ParameterTable][] = [
   ['responses', 'responses/responses.d.ts', 'ResponseCreateParamsBase', RESPONSE_PARAMETERS],
   ['completions', 'completions.d.ts', 'CompletionCreateParamsBase', COMPLETION_PARAMETERS],
   ['embeddings', 'embeddings.d.ts', 'EmbeddingCreateParams', EMBEDDING_PARAMETERS],
+  ['images', 'images.d.ts', 'ImageGenerateParamsBase', IMAGE_PARAMETERS],
   ['speech', 'audio/speech.d.ts', 'SpeechCreateParams', SPEECH_PARAMETERS],
   ['transcriptions', 'audio/transcriptions.d.ts', 'TranscriptionCreateParamsBase', TRANSCRIPTION_PARAMETERS],
 ]

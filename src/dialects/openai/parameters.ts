@@ -80,6 +80,30 @@ export const TRANSCRIPTION_PARAMETERS: ParameterTable = new Map([
   ],
 ])
 
+/** `POST /v1/images/generations` */
+export const IMAGE_PARAMETERS: ParameterTable = new Map([
+  ...named(['model', 'prompt', 'n', 'size'], TASK),
+  ['user', USER],
+  ['moderation', label('string', 'nothing is judged or left out')],
+  [
+    'response_format',
+    neutral('string', ['b64_json'], { instead: 'ask for b64_json: this server keeps no files to link to' }),
+  ],
+  ['output_format', neutral('string', ['png'], { instead: 'ask for png, and convert it' })],
+  ['output_compression', neutral('number', [100], { range: { least: 0, most: 100, integer: true } })],
+  ['background', neutral('string', ['auto', 'opaque'], { instead: 'models here know no transparency' })],
+  ['quality', neutral('string', ['auto', 'standard'], { instead: 'give a number of steps' })],
+  ['style', neutral('string', [], { instead: 'write it into the prompt' })],
+  ['stream', neutral('boolean', [false], { instead: 'leave it out: images come whole' })],
+  [
+    'partial_images',
+    neutral('number', [0], {
+      instead: 'leave it out: images come whole',
+      range: { least: 0, most: 3, integer: true },
+    }),
+  ],
+])
+
 /** `POST /v1/audio/speech` */
 export const SPEECH_PARAMETERS: ParameterTable = new Map([
   ...named(['model', 'input', 'voice', 'speed', 'response_format'], TASK),

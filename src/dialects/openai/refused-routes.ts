@@ -3,9 +3,8 @@ import { notImplemented } from '../fields.ts'
 
 /** Routes of the API that need what no engine here has or what this server does not keep, and why not; each with all below it. */
 export const REFUSED_ROUTES: readonly [path: string, why: string][] = [
-  ['/images/generations', 'no engine here makes images'],
-  ['/images/edits', 'no engine here makes images'],
-  ['/images/variations', 'no engine here makes images'],
+  ['/images/edits', 'no engine here changes images; /images/generations makes them'],
+  ['/images/variations', 'no engine here changes images; /images/generations makes them'],
   ['/videos', 'no engine here makes videos'],
   ['/moderations', 'no model here judges texts; ask a chat model'],
   ['/realtime', 'it takes no calls; transcribe, ask and speak one after the other'],

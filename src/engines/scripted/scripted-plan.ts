@@ -29,6 +29,7 @@ export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
   grammar: true,
   zeroShot: false,
   imageEmbedding: true,
+  finishesAborted: false,
 }
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
