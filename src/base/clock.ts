@@ -1,3 +1,5 @@
+import type { StopSignal } from './cancellation.ts'
+
 /** A timer that can be given up. Cancelling twice, or after it fired, is harmless. */
 export interface Timer {
   cancel(): void
@@ -97,12 +99,12 @@ export class ManualClock implements Clock {
 }
 
 /** Resolves after `milliseconds`, or rejects with the signal's reason as soon as it fires. Leaves no listener behind. */
-export async function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
+export async function sleep(clock: Clock, milliseconds: number, signal?: StopSignal): Promise<void> {
   signal?.throwIfAborted()
   await new Promise<void>((resolve, reject) => {
     const onAbort = (): void => {
       timer.cancel()
-      reject(signal?.reason as Error)
+      reject(signal?.reason)
     }
     const timer = clock.setTimer(milliseconds, () => {
       signal?.removeEventListener('abort', onAbort)

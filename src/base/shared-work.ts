@@ -1,4 +1,5 @@
 import { abortError, onAbort } from './abort.ts'
+import type { StopSignal } from './cancellation.ts'
 
 interface Job<Value> {
   promise: Promise<Value>
@@ -15,7 +16,7 @@ export class SharedWork<Value> {
 
   async join(
     key: string,
-    signal: AbortSignal | undefined,
+    signal: StopSignal | undefined,
     start: (signal: AbortSignal) => Promise<Value>,
   ): Promise<Value> {
     if (signal?.aborted === true) throw abortError(signal)

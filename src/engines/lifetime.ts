@@ -1,3 +1,4 @@
+import type { StopSignal } from '../base/cancellation.ts'
 import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
@@ -25,19 +26,19 @@ export class Lifetime {
   }
 
   /** Before anything begins. @throws worker_exited when the model is gone, the signal's reason when it has fired */
-  check(signal?: AbortSignal): void {
+  check(signal?: StopSignal): void {
     if (this.#gone !== undefined) throw this.#gone
     if (signal?.aborted === true) throw signal.reason
   }
 
   /** While a run is under way. @throws run_cut or worker_exited, by how the model went; the signal's reason when it has fired */
-  checkRun(signal: AbortSignal): void {
+  checkRun(signal: StopSignal): void {
     if (this.#cut !== undefined) throw this.#cut
     if (signal.aborted) throw signal.reason
   }
 
   /** Waits so many milliseconds, or for ever; rejects with the signal's reason or when the model goes. Leaves nothing behind. */
-  async wait(milliseconds: number | 'for ever', signal: AbortSignal): Promise<void> {
+  async wait(milliseconds: number | 'for ever', signal: StopSignal): Promise<void> {
     this.checkRun(signal)
     const { promise, resolve, reject } = deferred()
     const timer = milliseconds === 'for ever' ? undefined : this.clock.setTimer(milliseconds, resolve)

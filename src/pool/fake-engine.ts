@@ -1,3 +1,4 @@
+import type { StopSignal } from '../base/cancellation.ts'
 import { ManualClock } from '../base/clock.ts'
 import type { ExitReport, LoadedModel, LoadOptions, LoadPlan, RunOptions } from '../engines/engine.ts'
 import { EventBus } from '../events/event-bus.ts'
@@ -74,11 +75,11 @@ export class FakeModel implements LoadedModel {
 }
 
 /** A run that says nothing and ends when it is told to. */
-async function* endless(signal: AbortSignal): PartStream {
+async function* endless(signal: StopSignal): PartStream {
   yield { type: 'text', text: '…' }
   await new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason as Error)
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   throw new Error('a run cannot come to this')
 }

@@ -1,3 +1,4 @@
+import type { Cancellation, StopSignal } from '../base/cancellation.ts'
 import type { AskingRun, LoadedModel } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
@@ -13,7 +14,7 @@ export interface AcquireRequest {
   /** Default `normal`. */
   priority?: Priority
   /** Aborting at any moment leaves nothing behind: no ticket, no slot, no load nobody waits for. */
-  signal?: AbortSignal
+  signal?: StopSignal
   /** Most milliseconds to wait for the lease; then `timeout`. Absent = no limit. */
   timeout?: number
   /** The lease of the run that asks: a custom engine that uses other models. It goes before all others and takes no place of its own (P14). */
@@ -48,10 +49,10 @@ export interface Lease extends AsyncDisposable {
   /** Fires with a ModelyardError when the instance dies (`worker_exited`) or the run is cut (`run_cut`, `shutting_down`). */
   readonly signal: AbortSignal
   /**
-   * Runs a task on this slot, ended by the lease's own signal and the given one. A caller that has a controller anyway hands that in instead: its
-   * signal ends the run, and it is aborted when the lease is cut.
+   * Runs a task on this slot, ended by the lease's own signal and the given one. A caller that has a cancellation anyway hands that in instead: it
+   * ends the run, and it is fired when the lease is cut.
    */
-  run(task: Task, options?: { signal?: AbortSignal } | { controller: AbortController }): PartStream
+  run(task: Task, options?: { signal?: StopSignal } | { cancellation: Cancellation }): PartStream
   /** Tells that the prompt is in the slot and the answer begins, so that others that begin alike can copy it. Without it they wait for the end. */
   reportPrompt(promptTokens: number): void
   /** Milliseconds that so many tokens would have taken if the run had had to compute them, less those in which they were read from disk; 0 where no pace was measured yet. */

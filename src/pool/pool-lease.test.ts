@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { Cancellation } from '../base/cancellation.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { declareAll, newPool } from './fake-engine.ts'
+import { PoolLease, type LeaseSurroundings } from './pool-lease.ts'
 import { sized } from './simulation/scenario.ts'
 
 describe('a run', () => {
@@ -77,4 +79,52 @@ describe('a run', () => {
     await expect(stream.next()).rejects.toMatchObject({ message: 'The client is gone.' })
     expect(lease.signal.aborted).toBe(false)
   })
+
+  it('hands a signal of Node on, or, where the model goes by it, what that fires with', async () => {
+    const { pool, engine } = declareAll(newPool(), sized('m', 40))
+    const lease = await pool.acquire({ model: 'm' })
+    const controller = new AbortController()
+    const [model] = engine.models
+    lease.run({ ...task, inputs: ['x'] }, { signal: controller.signal })
+    Object.assign(model ?? {}, { takesStop: true })
+    lease.run({ ...task, inputs: ['x'] }, { signal: controller.signal })
+    const [plain, lazy] = model?.runs.map(({ options }) => options) ?? []
+    expect([plain?.signal instanceof AbortSignal, plain?.stop]).toEqual([true, undefined])
+    expect([lazy?.stop instanceof Cancellation, lazy?.signal instanceof AbortSignal]).toEqual([true, true])
+    controller.abort(new ModelyardError('aborted', 'The client is gone.'))
+    for (const signal of [plain?.signal, lazy?.signal, lazy?.stop])
+      expect(signal?.reason).toMatchObject({ message: 'The client is gone.' })
+  })
+
+  it.each([
+    [false, 0],
+    [true, 1],
+  ])(
+    'tells that its prompt is there only where others can copy it while it answers (%s)',
+    async (saves, times) => {
+      const { pool, engine } = declareAll(newPool(), sized('m', 40))
+      const { loaded } = await pool.acquire({ model: 'm' })
+      Object.assign(engine.models[0] ?? {}, { savesWhileAnswering: saves })
+      const onPrompt = vi.fn<LeaseSurroundings['onPrompt']>()
+      const granted = { ...GRANTED, instance: 'm#1' }
+      new PoolLease(granted, loaded, [{ hash: 'a', end: 10 }], undefined, {
+        onPrompt,
+        onRelease: vi.fn(),
+      }).reportPrompt(7)
+      expect(onPrompt).toHaveBeenCalledTimes(times)
+    },
+  )
 })
+
+const GRANTED = {
+  type: 'grant-lease',
+  ticket: 'ticket-1',
+  lease: 'lease-1',
+  model: 'm',
+  instance: 'm#1',
+  slot: 0,
+  keptPrefix: 0,
+  queueMs: 0,
+  loadMs: 0,
+  reason: 'the slot is empty',
+} as const

@@ -1,4 +1,5 @@
 import { abortable, onAbort } from '../base/abort.ts'
+import { abortSignalOf, Cancellation, type StopSignal } from '../base/cancellation.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { LoadedModel, RunOptions } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
@@ -37,6 +38,23 @@ export interface LeaseSurroundings {
   readonly onRelease: (lease: PoolLease, end: LeaseEnd) => void
 }
 
+/** What a model is told of a run that goes by `stop`. */
+class LazyRun implements RunOptions {
+  readonly slot: number
+  readonly keptPrefix: number
+  readonly stop: StopSignal
+
+  constructor(slot: number, keptPrefix: number, stop: StopSignal) {
+    this.slot = slot
+    this.keptPrefix = keptPrefix
+    this.stop = stop
+  }
+
+  get signal(): AbortSignal {
+    return abortSignalOf(this.stop)
+  }
+}
+
 /** The lease as handed out. Cheap to make: what most leases never need is made on demand. */
 export class PoolLease implements Lease {
   readonly id: string
@@ -51,9 +69,8 @@ export class PoolLease implements Lease {
   readonly #pace: number | undefined
   readonly #prepare: Preparation | undefined
   readonly #around: LeaseSurroundings
-  #controller: AbortController | undefined
-  #runs: { controller: AbortController; unlisten: () => void }[] = []
-  #cause: ModelyardError | undefined
+  readonly #own = new Cancellation()
+  #runs: { cancellation: Cancellation; unlisten: () => void }[] = []
   #isReleased = false
   #isUntouched = true
   #isPrepared = false
@@ -81,53 +98,59 @@ export class PoolLease implements Lease {
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#cause !== undefined) this.#controller.abort(this.#cause)
-    }
-    return this.#controller.signal
+    return this.#own.signal
   }
 
-  run(task: Task, options: { signal?: AbortSignal } | { controller: AbortController } = {}): PartStream {
+  run(task: Task, options: { signal?: StopSignal } | { cancellation: Cancellation } = {}): PartStream {
     if (this.#isReleased) throw new ModelyardError('internal', `The lease ${this.id} was given back already.`)
     const isFirst = this.#isUntouched
     const keptPrefix = isFirst ? this.keptPrefix : this.#chain.length
     this.#isUntouched = false
-    const asking = this.loaded.plan.uses === undefined ? {} : { within: { instance: this.instance } }
-    const run = { slot: this.slot, keptPrefix, signal: this.#runSignal(options), ...asking }
-    if (this.#prepare === undefined || !isFirst) return this.loaded.run(task, run)
-    return this.#runPrepared(this.#prepare, task, run)
+    const stop = this.#runSignal(options)
+    if (this.#prepare === undefined || !isFirst) return this.loaded.run(task, this.#orderOf(keptPrefix, stop))
+    return this.#runPrepared(this.#prepare, task, keptPrefix, stop)
   }
 
   /** R16: what is to be written and read comes first. Whoever gives up meanwhile does not wait for it; the engine does. */
-  async *#runPrepared(prepare: Preparation, task: Task, run: RunOptions): PartStream {
-    run.signal.throwIfAborted()
+  async *#runPrepared(prepare: Preparation, task: Task, keptPrefix: number, stop: StopSignal): PartStream {
+    stop.throwIfAborted()
     this.#isPrepared = true
-    const { holds, readIn } = await abortable(prepare(), run.signal)
+    const { holds, readIn } = await abortable(prepare(), stop)
     this.#readIn = readIn
-    return yield* this.loaded.run(task, holds ? run : { ...run, keptPrefix: 0 })
+    return yield* this.loaded.run(task, this.#orderOf(holds ? keptPrefix : 0, stop))
   }
 
-  /** One controller instead of `AbortSignal.any`: that one costs ten times as much and lives until it is collected. */
-  #runSignal(options: { signal?: AbortSignal } | { controller: AbortController }): AbortSignal {
-    if ('controller' in options) return this.#joined(options.controller, () => undefined)
+  #orderOf(keptPrefix: number, stop: StopSignal): RunOptions {
+    const { slot, instance, loaded } = this
+    const run =
+      loaded.takesStop === true
+        ? new LazyRun(slot, keptPrefix, stop)
+        : { slot, keptPrefix, signal: abortSignalOf(stop) }
+    return loaded.plan.uses === undefined ? run : Object.assign(run, { within: { instance } })
+  }
+
+  /** One that is told of both instead of `AbortSignal.any`: that one costs far more and lives until it is collected. */
+  #runSignal(options: { signal?: StopSignal } | { cancellation: Cancellation }): StopSignal {
+    if ('cancellation' in options) return this.#joined(options.cancellation, () => undefined)
     const outer = options.signal
-    if (outer === undefined) return this.signal
-    const controller = new AbortController()
+    if (outer === undefined) return this.#own
+    const cancellation = new Cancellation()
     return this.#joined(
-      controller,
-      onAbort(outer, () => controller.abort(outer.reason)),
+      cancellation,
+      onAbort(outer, () => cancellation.abort(outer.reason)),
     )
   }
 
-  #joined(controller: AbortController, unlisten: () => void): AbortSignal {
-    this.#runs.push({ controller, unlisten })
-    if (this.#cause !== undefined) controller.abort(this.#cause)
-    return controller.signal
+  #joined(cancellation: Cancellation, unlisten: () => void): StopSignal {
+    this.#runs.push({ cancellation, unlisten })
+    if (this.#own.aborted) cancellation.abort(this.#own.reason)
+    return cancellation
   }
 
+  /** Of use only where a slot can be written while it answers: else whoever begins alike waits for the end anyway. */
   reportPrompt(promptTokens: number): void {
-    if (!this.#isReleased && this.#chain.length > 0) this.#around.onPrompt(this, promptTokens)
+    if (this.#isReleased || this.#chain.length === 0 || this.loaded.savesWhileAnswering !== true) return
+    this.#around.onPrompt(this, promptTokens)
   }
 
   savedTime(cachedTokens: number): number {
@@ -150,16 +173,15 @@ export class PoolLease implements Lease {
 
   /** The pool takes the slot back: the instance died, or an operator or a stop cut the run. */
   cut(cause: ModelyardError): void {
-    if (this.#cause !== undefined) return
-    this.#cause = cause
-    this.#controller?.abort(cause)
-    for (const { controller } of this.#runs) controller.abort(cause)
+    if (this.#own.aborted) return
+    this.#own.abort(cause)
+    for (const { cancellation } of this.#runs) cancellation.abort(cause)
     this.#unlisten()
   }
 
   #unlisten(): void {
     for (const { unlisten } of this.#runs) unlisten()
-    if (this.#cause !== undefined || this.#isReleased) this.#runs = []
+    if (this.#own.aborted || this.#isReleased) this.#runs = []
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 import { abortError, onAbort } from '../base/abort.ts'
+import type { StopSignal } from '../base/cancellation.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { LoadedModel } from '../engines/engine.ts'
 import type { Lease } from './lease.ts'
@@ -52,7 +53,7 @@ export class TicketDesk {
   /** Hands a ticket in and waits. P3, F14: whatever becomes of it, its listener goes with it. */
   wait<Answer extends Lease | undefined>(
     ticket: TicketRequest,
-    signal: AbortSignal | undefined,
+    signal: StopSignal | undefined,
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(abortError(signal))

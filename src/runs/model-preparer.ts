@@ -1,3 +1,4 @@
+import type { StopSignal } from '../base/cancellation.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { nearestNames } from '../base/nearest.ts'
 import { SharedWork } from '../base/shared-work.ts'
@@ -68,7 +69,7 @@ export class ModelPreparer {
    */
   prepare(
     name: string,
-    signal: AbortSignal,
+    signal: StopSignal,
     options: PrepareOptions = {},
   ): PreparedModel | Promise<PreparedModel> {
     const { wish = NO_WISH } = options

@@ -117,4 +117,24 @@ describe('PartBuffer', () => {
     const { buffer } = setup(source(0))
     expect(await readAll(read(buffer))).toEqual({ parts: [], result: RESULT })
   })
+
+  it.each<SlowReaderRule>(['pause', 'cancel'])(
+    'who waits for the whole is woken once, and never taken for slow, also past the capacity (%s)',
+    async (rule) => {
+      const wakes = async (
+        capacity: number,
+      ): Promise<{ taken: number; wakes: number; cancelled: number }> => {
+        const { buffer, cancelled } = setup(source(50), capacity, rule)
+        let [taken, count] = [0, 0]
+        while (buffer.outcome === undefined || buffer.count > 0) {
+          count++
+          await buffer.arrival(Infinity)
+          while (buffer.take() !== undefined) taken++
+        }
+        return { taken, wakes: count, cancelled: cancelled.length }
+      }
+      expect(await wakes(100)).toEqual({ taken: 50, wakes: 1, cancelled: 0 })
+      expect(await wakes(9)).toEqual({ taken: 50, wakes: 6, cancelled: 0 })
+    },
+  )
 })

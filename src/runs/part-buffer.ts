@@ -72,18 +72,26 @@ export class PartBuffer {
   /** The reader waits no longer for a source that was told to end and has not: this is how it ended for the reader. The slot stays the source's. */
   abandon(error: ModelyardError): void {
     this.#abandoned = { error }
-    this.#wakeReader?.()
+    this.#wake()
   }
 
-  /** Resolves when there are so many parts to take, or an outcome, or when no more comes before some are taken. One reader at a time. */
-  async arrival(wanted = 1): Promise<void> {
+  /**
+   * Resolves when there are so many parts to take, or an outcome, or when no more comes before some are taken; undefined when that is so already.
+   * One reader at a time.
+   */
+  arrival(wanted = 1): Promise<void> | undefined {
     const isPaused = this.#wakePump !== undefined && this.#waiting.length > 0
-    if (this.#waiting.length >= wanted || this.outcome !== undefined || isPaused) return
+    if (this.#waiting.length >= wanted || this.outcome !== undefined || isPaused) return undefined
     this.#wanted = wanted
-    await new Promise<void>((resolve) => {
+    return new Promise<void>((resolve) => {
       this.#wakeReader = resolve
     })
+  }
+
+  #wake(): void {
+    const wake = this.#wakeReader
     this.#wakeReader = undefined
+    wake?.()
   }
 
   /** The reader reads no further: the source is cancelled if it has not ended. */
@@ -122,7 +130,7 @@ export class PartBuffer {
     this.#options.onPart?.(part)
     this.#waiting.push(part)
     this.#size += sizeOf(part)
-    if (this.#waiting.length >= this.#wanted) this.#wakeReader?.()
+    if (this.#wakeReader !== undefined && this.#waiting.length >= this.#wanted) this.#wake()
   }
 
   #taken(part: Part): void {
@@ -133,16 +141,17 @@ export class PartBuffer {
   #end(outcome: SourceOutcome): void {
     this.#outcome = outcome
     this.#options.onSourceEnded(outcome)
-    this.#wakeReader?.()
+    this.#wake()
   }
 
+  /** Whoever waits for more than there is room for is not behind: he takes what is here, and waits on. */
   async #untilRead(): Promise<void> {
-    if (this.#options.whenFull === 'cancel') {
+    if (this.#options.whenFull === 'cancel' && this.#wakeReader === undefined) {
       const message = `The reader is more than ${this.#options.capacity} characters behind; the run was ended.`
       this.#options.cancelSource(new ModelyardError('slow_reader', message))
       return
     }
-    this.#wakeReader?.()
+    this.#wake()
     await new Promise<void>((resolve) => {
       this.#wakePump = resolve
     })

@@ -6,8 +6,11 @@ import type { Part, PartStream, Result } from '../tasks/part.ts'
  * instead of 48). To be read by one reader, to its end or until `leave`.
  */
 export interface RunReader {
-  /** Begins the run when it is called first. @returns the result when the run has ended and all is taken; undefined: there is something to take @throws ModelyardError what the run fails with */
-  arrival(): Promise<Result | undefined>
+  /**
+   * Begins the run when it is called first. @param isWhole whoever sends nothing before the end waits for it, and is not woken for each part on the
+   * way @returns the result when the run has ended and all is taken; undefined: there is something to take @throws ModelyardError what the run fails with
+   */
+  arrival(isWhole?: boolean): Promise<Result | undefined>
   /** The next part that is here already. */
   take(): Part | undefined
   /** Nothing more is read: a run that has begun and not ended is cancelled. Twice is harmless. Not while an arrival is awaited. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { abortSignalOf, Cancellation } from '../base/cancellation.ts'
 import { ManualClock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { EngineCapabilities } from '../engines/engine.ts'
@@ -85,14 +86,14 @@ function deaf(): { script: Script; finish: () => void } {
 }
 
 function signalOf(options: Parameters<Lease['run']>[1] = {}): AbortSignal {
-  return 'controller' in options
-    ? options.controller.signal
-    : (options.signal ?? new AbortController().signal)
+  return abortSignalOf(
+    'cancellation' in options ? options.cancellation : (options.signal ?? new Cancellation()),
+  )
 }
 
 function cutterOf(options: Parameters<Lease['run']>[1] = {}): (cause: ModelyardError) => void {
   return (cause) => {
-    if ('controller' in options) options.controller.abort(cause)
+    if ('cancellation' in options) options.cancellation.abort(cause)
   }
 }
 

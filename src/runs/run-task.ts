@@ -1,4 +1,5 @@
 import { abortError, onAbort } from '../base/abort.ts'
+import { Cancellation, type StopSignal } from '../base/cancellation.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { formatDuration } from '../base/durations.ts'
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
@@ -11,7 +12,7 @@ import {
   sharedBeginning,
   type Fingerprint,
 } from '../tasks/fingerprint.ts'
-import type { Part, Result } from '../tasks/part.ts'
+import type { Part, PartStream, Result } from '../tasks/part.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { CrashRecord } from './crash-record.ts'
 import type { LiveRuns } from './live-runs.ts'
@@ -37,7 +38,7 @@ export interface RunSurroundings {
   log: RunLog
   crashes: CrashRecord
   live: LiveRuns
-  prepare(model: string, signal: AbortSignal, wish?: LoadWish): PreparedModel | Promise<PreparedModel>
+  prepare(model: string, signal: StopSignal, wish?: LoadWish): PreparedModel | Promise<PreparedModel>
   acquire(request: AcquireRequest): Promise<Lease>
   slowReader: { capacity: number; rule: SlowReaderRule }
 }
@@ -52,8 +53,24 @@ export function startRun(surroundings: RunSurroundings, request: RunRequest): Ru
     promptTokens: 0,
     cachedTokens: 0,
   }
-  const reader = new RunningTask(surroundings, request, info)
-  return { info, reader, parts: partsOf(reader) }
+  return new StartedRun(info, new RunningTask(surroundings, request, info))
+}
+
+/** Most runs are read by their reader: the stream is made for who asks for it. */
+class StartedRun implements Run {
+  readonly info: RunInfo
+  readonly reader: RunReader
+  #parts: PartStream | undefined
+
+  constructor(info: RunInfo, reader: RunReader) {
+    this.info = info
+    this.reader = reader
+  }
+
+  get parts(): PartStream {
+    this.#parts ??= partsOf(this.reader)
+    return this.#parts
+  }
 }
 
 type SlotContent = NonNullable<Parameters<Lease['release']>[0]>
@@ -64,11 +81,11 @@ class RunningTask implements RunReader {
   readonly #request: RunRequest
   readonly #info: RunInfo
   /** Of the attempt under way. A lease whose worker died fires it too, so that the second attempt has one of its own (R11). */
-  #controller = new AbortController()
+  #cancellation = new Cancellation()
   /** What the engine says in that attempt. */
   #buffer: PartBuffer | undefined
   #patience: Timer | undefined
-  /** Whether the caller or the time limit ended the run, whatever fired the controller first. */
+  /** Whether the caller or the time limit ended the run, whatever fired the cancellation first. */
   #isStopped = false
   readonly #startedAt: number
   readonly #wallStartedAt: number
@@ -90,10 +107,10 @@ class RunningTask implements RunReader {
     this.#wallStartedAt = surroundings.clock.wallTime()
   }
 
-  async arrival(): Promise<Result | undefined> {
+  async arrival(isWhole = false): Promise<Result | undefined> {
     try {
       if (this.#ties === undefined) await this.#begin()
-      const result = await this.#arrivalOrRepeat()
+      const result = await this.#arrivalOrRepeat(isWhole)
       if (result !== undefined) this.#end(result.finishReason, result)
       return result
     } catch (thrown) {
@@ -121,7 +138,8 @@ class RunningTask implements RunReader {
     const { kind } = task
     const end = live.begin({ info: this.#info, kind, request, startedAt: this.#wallStartedAt })
     this.#ties = [this.#listen(), end]
-    const prepared = await this.#surroundings.prepare(model, this.#controller.signal, wish)
+    const preparing = this.#surroundings.prepare(model, this.#cancellation, wish)
+    const prepared = preparing instanceof Promise ? await preparing : preparing
     this.#info.model = prepared.id
     this.#refuseWhatCannotBe(prepared)
     if (task.kind === 'chat' && task.format !== undefined) await requirePossibleFormat(task)
@@ -137,7 +155,7 @@ class RunningTask implements RunReader {
     this.#account(outcome, result, failure)
   }
 
-  /** The caller's signal and the run's own time limit end everything below through one controller. */
+  /** The caller's signal and the run's own time limit end everything below through one cancellation. */
   #listen(): () => void {
     const { signal, timeout } = this.#request
     const unlisten = onAbort(signal, () => this.#stop(abortError(signal)))
@@ -154,7 +172,7 @@ class RunningTask implements RunReader {
 
   #stop(reason: ModelyardError): void {
     this.#isStopped = true
-    this.#controller.abort(reason)
+    this.#cancellation.abort(reason)
     this.#patience ??= this.#surroundings.clock.setTimer(ABORT_PATIENCE, () => this.#buffer?.abandon(reason))
   }
 
@@ -173,18 +191,23 @@ class RunningTask implements RunReader {
     if (this.#surroundings.crashes.isPoison(prepared.id, task)) throw poisonError(prepared.id)
   }
 
-  /** R11: a worker that dies under a run that has not sent anything is replaced and the run repeated once. */
-  async #arrivalOrRepeat(): Promise<Result | undefined> {
+  /**
+   * R11: a worker that dies under a run that has not sent anything is replaced and the run repeated once. `started` goes out together with the first
+   * part after it: until then the run can still be repeated on another worker without the client seeing two beginnings.
+   */
+  async #arrivalOrRepeat(isWhole: boolean): Promise<Result | undefined> {
     try {
-      return await this.#nextOf(this.#buffer ?? (await this.#attempt()))
+      const buffer = this.#buffer ?? (await this.#attempt())
+      await buffer.arrival(isWhole ? Infinity : this.#partsSent ? 1 : 2)
+      return resultIn(buffer)
     } catch (thrown) {
       if (!this.#mayRepeat(thrown)) throw this.#isRepeated ? this.#told(thrown) : thrown
     }
     this.#answer = new AnswerCollector()
-    this.#controller = new AbortController()
+    this.#cancellation = new Cancellation()
     this.#buffer = undefined
     this.#isRepeated = true
-    return this.#arrivalOrRepeat()
+    return this.#arrivalOrRepeat(isWhole)
   }
 
   #mayRepeat(thrown: unknown): boolean {
@@ -199,19 +222,6 @@ class RunningTask implements RunReader {
     return isPoison ? poisonError(model, thrown) : thrown
   }
 
-  /**
-   * `started` goes out together with the first part after it: until then the run can still be repeated on another worker without the client
-   * seeing two beginnings.
-   */
-  async #nextOf(buffer: PartBuffer): Promise<Result | undefined> {
-    await buffer.arrival(this.#partsSent ? 1 : 2)
-    const { outcome, first, count } = buffer
-    if (outcome === undefined) return undefined
-    const isAllTold = first === undefined || (count === 1 && first.type === 'started')
-    if ('error' in outcome && isAllTold) throw outcome.error
-    return first === undefined && 'result' in outcome ? outcome.result : undefined
-  }
-
   async #attempt(): Promise<PartBuffer> {
     const fingerprint = this.#request.cache === 'none' ? [] : fingerprintOf(this.#request.task)
     const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
@@ -219,29 +229,31 @@ class RunningTask implements RunReader {
     this.#lease = lease
     this.#noteLease(lease)
     this.#surroundings.crashes.runStarted(lease.instance)
-    this.#buffer = new PartBuffer(lease.run(this.#request.task, { controller: this.#controller }), {
+    this.#buffer = new PartBuffer(lease.run(this.#request.task, { cancellation: this.#cancellation }), {
       capacity: this.#surroundings.slowReader.capacity,
       whenFull: this.#surroundings.slowReader.rule,
       onPart: (part) => this.#notePart(part, lease),
       onSourceEnded: (outcome) => this.#giveBack(lease, fingerprint, outcome),
-      cancelSource: (reason) => this.#controller.abort(reason),
+      cancelSource: (reason) => this.#cancellation.abort(reason),
     })
     return this.#buffer
   }
 
   #acquireRequest(fingerprint: Fingerprint): AcquireRequest {
     const { priority, keepAlive, within } = this.#request
-    return {
+    const onTicket = (ticket: string): void => {
+      this.#info.ticket = ticket
+    }
+    const request: AcquireRequest = {
       model: this.#info.model,
       fingerprint,
-      signal: this.#controller.signal,
-      onTicket: (ticket) => {
-        this.#info.ticket = ticket
-      },
-      ...(priority === undefined ? {} : { priority }),
-      ...(within === undefined ? {} : { within }),
-      ...(keepAlive === undefined ? {} : { keepAlive }),
+      signal: this.#cancellation,
+      onTicket,
     }
+    if (priority !== undefined) request.priority = priority
+    if (within !== undefined) request.within = within
+    if (keepAlive !== undefined) request.keepAlive = keepAlive
+    return request
   }
 
   #noteLease(lease: Lease): void {
@@ -311,6 +323,14 @@ class RunningTask implements RunReader {
     })
     bus.emit('run-finished', { run: id, model, outcome, promptTokens, completionTokens, cachedTokens })
   }
+}
+
+/** How the run ended, when all before that is taken; undefined while it has not. @throws what it failed with, when there is nothing but the beginning to take */
+function resultIn({ outcome, first, count }: PartBuffer): Result | undefined {
+  if (outcome === undefined) return undefined
+  const isAllTold = first === undefined || (count === 1 && first.type === 'started')
+  if ('error' in outcome && isAllTold) throw outcome.error
+  return first === undefined && 'result' in outcome ? outcome.result : undefined
 }
 
 let formats: typeof import('../grammar/require-format.ts') | undefined

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../base/cancellation.ts'
 import type { AskingRun } from '../engines/engine.ts'
 import type { LoadWish } from './load-wish.ts'
 import type { PartStream } from '../tasks/part.ts'
@@ -11,7 +12,7 @@ export interface RunRequest {
   /** As the client wrote it: id, alias or a dialect's own habit. */
   model: string
   task: Task
-  signal?: AbortSignal
+  signal?: StopSignal
   priority?: Priority
   /** Milliseconds; overrides the model's keepAlive from this run on. */
   keepAlive?: number

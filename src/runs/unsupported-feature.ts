@@ -31,61 +31,68 @@ const OWN_ROUTES: Partial<Record<TaskKind, string>> = {
   captioning: 'POST /api/yard/caption',
 }
 
-type Need = [feature: Feature, needed: boolean, has: boolean]
+/** What a kind of task may need, the capability that it takes, and whether a task needs it: asked only where that is missing. */
+type Need<Of extends Task> = readonly [
+  feature: Feature,
+  capability: Exclude<keyof EngineCapabilities, 'tasks'>,
+  isNeeded: (task: Of) => boolean,
+]
 
-function generationNeeds(task: ChatTask | CompletionTask, can: EngineCapabilities): Need[] {
-  return [
-    ['logprobs', task.topLogprobs !== undefined, can.logprobs],
-    ['logit-bias', Object.keys(task.sampling.logitBias ?? {}).length > 0, can.logitBias],
-  ]
-}
+const GENERATION: readonly Need<ChatTask | CompletionTask>[] = [
+  ['logprobs', 'logprobs', ({ topLogprobs }) => topLogprobs !== undefined],
+  ['logit-bias', 'logitBias', ({ sampling }) => Object.keys(sampling.logitBias ?? {}).length > 0],
+]
 
-function chatNeeds(task: ChatTask, can: EngineCapabilities): Need[] {
-  const parts: ContentPart[] = task.messages.flatMap(({ content }) =>
-    typeof content === 'string' ? [] : content,
+const CHAT: readonly Need<ChatTask>[] = [
+  ['tools', 'tools', ({ tools = [], toolChoice }) => tools.length > 0 && toolChoice !== 'none'],
+  [
+    'structured-output',
+    'structuredOutput',
+    ({ format }) => format !== undefined && format.type !== 'grammar',
+  ],
+  ['grammar', 'grammar', ({ format }) => format?.type === 'grammar'],
+  ['reasoning', 'reasoning', ({ reasoning }) => reasoning?.enabled === true],
+  ['images', 'images', (task) => hasPart(task, 'image')],
+  ['audio', 'audio', (task) => hasPart(task, 'audio')],
+  ['prefill', 'prefill', ({ messages }) => messages.at(-1)?.role === 'assistant'],
+  ...GENERATION,
+]
+
+const COMPLETION: readonly Need<CompletionTask>[] = [
+  ['infill', 'infill', ({ suffix = '' }) => suffix !== ''],
+  ['echo', 'echo', ({ echo }) => echo === true],
+  [
+    'prompt-logprobs',
+    'promptLogprobs',
+    ({ echo, topLogprobs }) => echo === true && topLogprobs !== undefined,
+  ],
+  ['token-input', 'tokenInput', ({ prompt }) => typeof prompt !== 'string'],
+  ...GENERATION,
+]
+
+const EMBEDDING: readonly Need<EmbeddingTask>[] = [
+  ['token-input', 'tokenInput', ({ inputs }) => inputs.some((input) => Array.isArray(input))],
+  ['images', 'imageEmbedding', ({ inputs }) => inputs.some((input) => input instanceof Uint8Array)],
+]
+
+const CLASSIFICATION: readonly Need<ClassificationTask>[] = [
+  ['images', 'images', ({ inputs }) => inputs.some((input) => typeof input !== 'string')],
+  ['zero-shot', 'zeroShot', ({ labels }) => labels !== undefined],
+]
+
+function hasPart({ messages }: ChatTask, type: ContentPart['type']): boolean {
+  return messages.some(
+    ({ content }) => typeof content !== 'string' && content.some((part) => part.type === type),
   )
-  const offered = (task.tools?.length ?? 0) > 0 && task.toolChoice !== 'none'
-  return [
-    ['tools', offered, can.tools],
-    ['structured-output', task.format !== undefined && task.format.type !== 'grammar', can.structuredOutput],
-    ['grammar', task.format?.type === 'grammar', can.grammar],
-    ['reasoning', task.reasoning?.enabled === true, can.reasoning],
-    ['images', parts.some(({ type }) => type === 'image'), can.images],
-    ['audio', parts.some(({ type }) => type === 'audio'), can.audio],
-    ['prefill', task.messages.at(-1)?.role === 'assistant', can.prefill],
-    ...generationNeeds(task, can),
-  ]
 }
 
-function completionNeeds(task: CompletionTask, can: EngineCapabilities): Need[] {
-  return [
-    ['infill', task.suffix !== undefined && task.suffix !== '', can.infill],
-    ['echo', task.echo === true, can.echo],
-    ['prompt-logprobs', task.echo === true && task.topLogprobs !== undefined, can.promptLogprobs],
-    ['token-input', typeof task.prompt !== 'string', can.tokenInput],
-    ...generationNeeds(task, can),
-  ]
-}
-
-function embeddingNeeds(task: EmbeddingTask, can: EngineCapabilities): Need[] {
-  return [
-    ['token-input', task.inputs.some((input) => Array.isArray(input)), can.tokenInput],
-    ['images', task.inputs.some((input) => input instanceof Uint8Array), can.imageEmbedding],
-  ]
-}
-
-function classificationNeeds({ inputs, labels }: ClassificationTask, can: EngineCapabilities): Need[] {
-  return [
-    ['images', inputs.some((input) => typeof input !== 'string'), can.images],
-    ['zero-shot', labels !== undefined, can.zeroShot],
-  ]
-}
-
-function needsOf(task: Task, can: EngineCapabilities): Need[] {
-  if (task.kind === 'chat') return chatNeeds(task, can)
-  if (task.kind === 'completion') return completionNeeds(task, can)
-  if (task.kind === 'classification') return classificationNeeds(task, can)
-  return task.kind === 'embedding' ? embeddingNeeds(task, can) : []
+function firstMissing<Of extends Task>(
+  task: Of,
+  can: EngineCapabilities,
+  needs: readonly Need<Of>[],
+): Feature | undefined {
+  for (const [feature, capability, isNeeded] of needs) if (!can[capability] && isNeeded(task)) return feature
+  return undefined
 }
 
 /** For whoever asked a model for what it is not for: `captioning (POST /api/yard/caption)`. */
@@ -100,5 +107,8 @@ export function describeTasks({ tasks }: EngineCapabilities): string {
 /** The first thing the task needs and the engine lacks; undefined when all is there. Pure; asked before anything is loaded. */
 export function unsupportedFeature(task: Task, can: EngineCapabilities): Feature | undefined {
   if (!can.tasks.includes(task.kind)) return 'task'
-  return needsOf(task, can).find(([, needed, has]) => needed && !has)?.[0]
+  if (task.kind === 'chat') return firstMissing(task, can, CHAT)
+  if (task.kind === 'completion') return firstMissing(task, can, COMPLETION)
+  if (task.kind === 'classification') return firstMissing(task, can, CLASSIFICATION)
+  return task.kind === 'embedding' ? firstMissing(task, can, EMBEDDING) : undefined
 }

@@ -12,6 +12,8 @@ export class AccessPolicy {
   readonly #keys: KeyRing
   readonly #origins: OriginList
   readonly #hosts: ReadonlySet<string>
+  /** What was sent last and is allowed: most requests name the same. */
+  #accepted: string | undefined
 
   constructor(keys: ApiKeys, origins: OriginList, allowedHosts: readonly string[]) {
     this.#keys = new KeyRing(keys)
@@ -35,9 +37,12 @@ export class AccessPolicy {
   /** A page that points its own name at this machine (DNS rebinding) still sends that name. */
   #checkHost(request: IncomingMessage): void {
     const { host } = request.headers
-    if (host === undefined) return
+    if (host === undefined || host === this.#accepted) return
     const name = hostName(host)
-    if (isLoopbackName(name) || isIP(name) !== 0 || this.#hosts.has(name)) return
+    if (isLoopbackName(name) || isIP(name) !== 0 || this.#hosts.has(name)) {
+      this.#accepted = host
+      return
+    }
     throw new ModelyardError(
       'forbidden',
       'This server has no API key and is not to be called under this host name; add it to the allowed hosts or set a key.',

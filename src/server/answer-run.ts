@@ -1,5 +1,6 @@
 import { abortError } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Deadlines } from '../base/deadlines.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { FeatureFields, RunAction } from '../dialects/dialect.ts'
 import type { YardPort } from '../dialects/yard-port.ts'
@@ -15,12 +16,14 @@ export interface RunContext {
   port: YardPort
   clock: Clock
   limits: ServerLimits
+  /** After which streams give a sign of life. */
+  silences: Deadlines
 }
 
 /** Runs the tasks of a request and sends what comes out. @throws ModelyardError for what fails before the first byte */
 export async function answerRun(exchange: Exchange, action: RunAction, context: RunContext): Promise<void> {
   const { encoder } = action
-  const writer = new AnswerWriter(exchange, encoder, context.clock, context.limits.heartbeat)
+  const writer = new AnswerWriter(exchange, encoder, context.silences)
   const progress = { started: false }
   try {
     await action.prepare?.(context.port, exchange.signal)
@@ -70,7 +73,7 @@ function startRun(exchange: Exchange, action: RunAction, task: Task, context: Ru
     task,
     ...action.options,
     request: `req_${exchange.id}`,
-    signal: exchange.signal,
+    signal: exchange.leaving,
   })
 }
 
@@ -86,14 +89,14 @@ async function forward(
   const reader = run.reader ?? new StreamReader(run.parts)
   try {
     for (;;) {
-      const result = await reader.arrival()
+      const result = await reader.arrival(!encoder.streaming)
       if (result !== undefined) return completed(result)
       for (let part = reader.take(); part !== undefined; part = reader.take()) {
         progress.started = true
         writer.begin(run.info)
         writer.write(encoder.part(part, index))
         if (writer.blocked) await writer.drained()
-        if (exchange.gone) throw abortError(exchange.signal)
+        if (exchange.gone) throw abortError(exchange.leaving)
       }
     }
   } finally {

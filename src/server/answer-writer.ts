@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Deadlines, Wait } from '../base/deadlines.ts'
 import type { RunEncoder } from '../dialects/dialect.ts'
 import type { RunInfo } from '../runs/run.ts'
-import type { Exchange } from './exchange.ts'
-import { runHeaders } from './run-headers.ts'
+import type { Exchange, Headers } from './exchange.ts'
+import { addRunHeaders } from './run-headers.ts'
 
 /** Text gathered in one turn of the event loop is sent as one write, unless it grows past this. */
 const BATCH = 16 * 1024
@@ -14,7 +14,8 @@ const BATCH = 16 * 1024
 export class AnswerWriter {
   readonly #exchange: Exchange
   readonly #encoder: RunEncoder
-  #heartbeat: Timer | undefined
+  readonly #silences: Deadlines
+  #silence: Wait | undefined
   #pending = ''
   #scheduled = false
   #blocked = false
@@ -23,10 +24,11 @@ export class AnswerWriter {
   #info: RunInfo | undefined
   #waiting: () => string | undefined = () => undefined
 
-  constructor(exchange: Exchange, encoder: RunEncoder, clock: Clock, silence: number) {
+  constructor(exchange: Exchange, encoder: RunEncoder, silences: Deadlines) {
     this.#exchange = exchange
     this.#encoder = encoder
-    if (encoder.heartbeat !== undefined) this.#beatAfter(clock, silence, encoder.heartbeat)
+    this.#silences = silences
+    if (encoder.heartbeat !== undefined) this.#beatAfterSilence(encoder.heartbeat)
   }
 
   /** What a silent stream waits for, told with each heartbeat of a stream that has comments. */
@@ -97,7 +99,7 @@ export class AnswerWriter {
 
   /** No more signs of life, nothing more to send: the answer is somebody else's from here. */
   stop(): void {
-    this.#heartbeat?.cancel()
+    if (this.#silence !== undefined) this.#silences.end(this.#silence)
     this.#ended = true
   }
 
@@ -114,13 +116,15 @@ export class AnswerWriter {
     this.#pending = ''
   }
 
-  #headers(): Record<string, string | number> {
+  #headers(): Headers {
     const { contentType, streaming } = this.#encoder
-    return {
-      'content-type': contentType,
-      ...(streaming ? { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } : {}),
-      ...(this.#info === undefined ? {} : runHeaders(this.#info)),
+    const headers: Headers = { 'content-type': contentType }
+    if (streaming) {
+      headers['cache-control'] = 'no-cache'
+      headers['x-accel-buffering'] = 'no'
     }
+    if (this.#info !== undefined) addRunHeaders(headers, this.#info)
+    return headers
   }
 
   /** Server-sent events have comments, which no client takes for a part of the answer. */
@@ -129,15 +133,16 @@ export class AnswerWriter {
     return waiting === undefined ? '' : `: ${waiting}\n`
   }
 
-  #beatAfter(clock: Clock, silence: number, beat: string): void {
-    this.#heartbeat = clock.setTimer(silence, () => {
+  #beatAfterSilence(beat: string): void {
+    const silence = this.#silences.begin(() => {
       if (this.#ended) return
       if (this.#silent && !this.#blocked) {
         this.#pending += this.#comment() + beat
         this.#flush()
       }
       this.#silent = true
-      this.#beatAfter(clock, silence, beat)
+      this.#silences.renew(silence)
     })
+    this.#silence = silence
   }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Cancellation } from '../base/cancellation.ts'
 import type { Clock } from '../base/clock.ts'
 import { ModelyardError } from '../base/errors.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -23,7 +24,9 @@ export interface ExchangeContext {
   log: ((record: AccessRecord) => void) | undefined
 }
 
-/** One request and its answer. Its signal fires when the client leaves before the end (H5). */
+const LEFT = new ModelyardError('aborted', 'The client closed the connection.')
+
+/** One request and its answer. */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -33,9 +36,8 @@ export class Exchange {
   shape: ErrorShape = PLAIN_ERRORS
   readonly #context: ExchangeContext
   readonly #startedAt: number
-  #gone = false
-  /** Made on demand: most answers need none, and one costs 4 µs. */
-  #controller: AbortController | undefined
+  /** Fires when the client leaves before the end (H5). */
+  readonly leaving: Cancellation = new Cancellation()
   #error: ModelyardError | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse, context: ExchangeContext) {
@@ -45,22 +47,19 @@ export class Exchange {
     this.id = createOrderedId('', context.clock.wallTime())
     this.#startedAt = context.clock.now()
     if (response.destroyed) this.#leave()
-    response.once('close', this.#close)
+    response.on('close', this.#close)
     // A reset while the body comes in: whoever reads the body hears of it too.
-    request.once('error', this.#leave)
+    request.on('error', this.#leave)
   }
 
   /** Whether the client left before the end. */
   get gone(): boolean {
-    return this.#gone
+    return this.leaving.aborted
   }
 
+  /** {@link leaving} for whoever needs an `AbortSignal`. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#gone) this.#abort()
-    }
-    return this.#controller.signal
+    return this.leaving.signal
   }
 
   /** Seconds since 1970. */
@@ -82,32 +81,26 @@ export class Exchange {
       id: `req_${this.id}`,
       method,
       path: url.split('?', 1)[0] ?? '',
-      status: this.#gone ? 499 : this.response.statusCode,
+      status: this.gone ? 499 : this.response.statusCode,
       milliseconds: this.#context.clock.now() - this.#startedAt,
     }
     return this.#error === undefined ? record : { ...record, error: this.#error }
   }
 
-  readonly #leave = (): void => {
-    this.#gone = true
-    this.#abort()
-  }
+  readonly #leave = (): void => this.leaving.abort(LEFT)
 
-  #abort(): void {
-    if (this.#controller === undefined || this.#controller.signal.aborted) return
-    this.#controller.abort(new ModelyardError('aborted', 'The client closed the connection.'))
-  }
-
-  /** Sends status and headers, with those that every answer carries. */
+  /** Sends status and headers, and adds those that every answer carries. */
   writeHead(status: number, headers: Headers): void {
-    const all: Headers = { 'x-request-id': `req_${this.id}` }
-    if (this.shape.requestIdHeader !== undefined) all[this.shape.requestIdHeader] = `req_${this.id}`
-    this.response.writeHead(status, Object.assign(all, this.#context.headers, headers))
+    const { headers: common } = this.#context
+    for (const name in common) headers[name] ??= common[name] ?? ''
+    headers['x-request-id'] = `req_${this.id}`
+    if (this.shape.requestIdHeader !== undefined) headers[this.shape.requestIdHeader] = `req_${this.id}`
+    this.response.writeHead(status, headers)
   }
 
   /** A whole answer. */
   send(status: number, contentType: string, body: string, headers: Headers = {}): void {
-    if (this.#gone) return
+    if (this.gone) return
     headers['content-type'] = contentType
     headers['content-length'] = Buffer.byteLength(body)
     this.writeHead(status, headers)

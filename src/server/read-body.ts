@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../base/clock.ts'
+import type { Deadlines } from '../base/deadlines.ts'
 import { ModelyardError } from '../base/errors.ts'
 import { formatBytes } from '../base/bytes.ts'
-import type { ServerLimits } from './server-options.ts'
 import { checkJsonDepth } from './json-depth.ts'
 
 const JSON_TYPE = /^\s*(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i
@@ -33,25 +32,23 @@ export function checkContentType({ headers }: IncomingMessage, anyType: boolean)
   )
 }
 
-/** The whole body. @throws ModelyardError `payload_too_large`, `invalid_request` (408 after a long silence), `aborted` */
-export function readBody(request: IncomingMessage, limits: ServerLimits, clock: Clock): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limits.bodyBytes) {
-    return Promise.reject(tooLarge(limits.bodyBytes))
-  }
+/**
+ * The whole body, of so many bytes at most. @param silences how long nothing may come
+ * @throws ModelyardError `payload_too_large`, `invalid_request` (408 after a long silence), `aborted`
+ */
+export function readBody(request: IncomingMessage, most: number, silences: Deadlines): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > most) return Promise.reject(tooLarge(most))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    let timer = clock.setTimer(limits.bodyIdle, stalled)
-    function stalled(): void {
-      finish(bad('The upload stalled before its end.', { httpStatus: 408 }))
-    }
+    const silence = silences.begin(() =>
+      finish(bad('The upload stalled before its end.', { httpStatus: 408 })),
+    )
     function onData(chunk: Buffer): void {
       size += chunk.length
-      if (size > limits.bodyBytes) return finish(tooLarge(limits.bodyBytes))
+      if (size > most) return finish(tooLarge(most))
       chunks.push(chunk)
-      if (chunks.length === 1) return
-      timer.cancel()
-      timer = clock.setTimer(limits.bodyIdle, stalled)
+      if (chunks.length > 1) silences.renew(silence)
     }
     function onEnd(): void {
       finish()
@@ -60,12 +57,12 @@ export function readBody(request: IncomingMessage, limits: ServerLimits, clock: 
       finish(new ModelyardError('aborted', 'The client closed the connection.'))
     }
     function finish(error?: ModelyardError): void {
-      timer.cancel()
+      silences.end(silence)
       request.off('data', onData).off('end', onEnd).off('close', onClose)
       if (error !== undefined) reject(error)
       else resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
     }
-    request.on('data', onData).once('end', onEnd).once('close', onClose)
+    request.on('data', onData).on('end', onEnd).on('close', onClose)
   })
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Deadlines } from '../base/deadlines.ts'
 import type { Dialect, DialectRequest } from '../dialects/dialect.ts'
 import { anthropicDialect } from '../dialects/anthropic/anthropic-dialect.ts'
 import { ollamaDialect } from '../dialects/ollama/ollama-dialect.ts'
@@ -46,6 +47,7 @@ class YardServer implements RequestHandler {
   readonly #access: AccessPolicy
   readonly #history: EventHistory
   readonly #router: Router
+  readonly #uploads: Deadlines
   readonly #listeners = new Set<Listener>()
   #closing = false
 
@@ -57,7 +59,9 @@ class YardServer implements RequestHandler {
     const keys = options.keys ?? { inference: [], admin: [] }
     this.#access = new AccessPolicy(keys, this.#origins, options.allowedHosts ?? [])
     this.#history = new EventHistory(options.events)
-    const context = { port, clock, limits: this.#limits }
+    this.#uploads = new Deadlines(clock, this.#limits.bodyIdle)
+    const silences = new Deadlines(clock, this.#limits.heartbeat)
+    const context = { port, clock, limits: this.#limits, silences }
     this.#router = new Router([
       ...controlRoutes(options, this.#history, context),
       ...DIALECTS.flatMap((dialect) => dialectRoutes(dialect, context)),
@@ -107,12 +111,13 @@ class YardServer implements RequestHandler {
     if (route.body === 'none') return undefined
     // A body that the host application has read already is taken as it parsed it.
     if (request.readableEnded) return (request as { body?: unknown }).body
+    const { bodyBytes, jsonDepth } = this.#limits
     if (route.body === 'form') {
       const boundary = requireForm(request)
-      return await parseForm(await readBody(request, this.#limits, this.#options.clock), boundary)
+      return await parseForm(await readBody(request, bodyBytes, this.#uploads), boundary)
     }
     checkContentType(request, route.anyContentType)
-    return parseJson(await readBody(request, this.#limits, this.#options.clock), this.#limits.jsonDepth)
+    return parseJson(await readBody(request, bodyBytes, this.#uploads), jsonDepth)
   }
 
   async listen(address: ListenAddress): Promise<ListenAddress> {

@@ -14,7 +14,7 @@ export class TallyBook {
 
   /** `values` are those of the labels, in their order. */
   add(amount: number, ...values: string[]): void {
-    const key = JSON.stringify(values)
+    const key = values.join('\0')
     const known = this.#sums.get(key)
     if (known !== undefined) known.sum += amount
     else if (this.#sums.size < MOST) this.#sums.set(key, { values, sum: amount })

@@ -17,13 +17,16 @@ export function errorShapeOf(
   let best: { length: number; shape: ErrorShape } = { length: -1, shape: dialects[0] ?? controlErrors }
   for (const dialect of dialects) {
     for (const prefix of dialect.prefixes) {
-      const inside = path === prefix || path.startsWith(`${prefix}/`)
-      if (!inside || prefix.length < best.length) continue
+      if (!isBelow(path, prefix) || prefix.length < best.length) continue
       if (prefix.length > best.length || dialect.claims?.(path, headers) === true)
         best = { length: prefix.length, shape: dialect }
     }
   }
   return best.shape
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  return path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/')
 }
 
 /** What is wrong with a request that no route takes, and the headers that go with it. */

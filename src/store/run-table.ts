@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { RunLog, RunQuery, RunRecord } from '../runs/run-log.ts'
 import { Pruning, type Retention } from './retention.ts'
+import type { SqlValue } from './sqlite.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 const INSERT = `INSERT INTO runs (id, model, instance, kind, started_at, queue_ms, load_ms, prefill_ms, decode_ms, total_ms,
@@ -28,13 +29,7 @@ export class RunTable implements RunLog {
   }
 
   append(record: RunRecord): void {
-    const { id, model, instance, kind, startedAt, queueMs, loadMs, prefillMs, decodeMs, totalMs } = record
-    const times = [Math.round(startedAt), queueMs, loadMs, prefillMs, decodeMs, totalMs]
-    const { promptTokens, cachedTokens, savedMs, completionTokens } = record
-    const tokens = [promptTokens, cachedTokens, savedMs, completionTokens]
-    const why = [record.outcome, record.request, record.placement, record.error]
-    const values = [id, model, instance, kind, ...times, ...tokens, ...why]
-    this.#queue.add({ sql: INSERT, values, row: record })
+    this.#queue.add({ sql: INSERT, values: valuesOf(record), row: record })
     this.#pruning.noteAppended()
   }
 
@@ -60,6 +55,29 @@ export class RunTable implements RunLog {
     const [row] = this.#queue.read(BY_ID, id, id)
     return found ?? (row as unknown as RunRecord | undefined)
   }
+}
+
+function valuesOf(run: RunRecord): SqlValue[] {
+  return [
+    run.id,
+    run.model,
+    run.instance,
+    run.kind,
+    Math.round(run.startedAt),
+    run.queueMs,
+    run.loadMs,
+    run.prefillMs,
+    run.decodeMs,
+    run.totalMs,
+    run.promptTokens,
+    run.cachedTokens,
+    run.savedMs,
+    run.completionTokens,
+    run.outcome,
+    run.request,
+    run.placement,
+    run.error,
+  ]
 }
 
 function suits(run: RunRecord, { model, kind, outcome, since, until }: RunQuery): boolean {

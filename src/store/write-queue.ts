@@ -58,15 +58,21 @@ export class WriteQueue {
     if (this.#closed || this.#updates(write)) return
     this.#pending.push(write)
     if (write.about !== undefined) this.#waiting.set(write.about, write)
-    if (this.#pending.length > MOST_PENDING) this.#pending = withoutOldestHistory(this.#pending)
+    if (this.#pending.length > MOST_PENDING) this.#dropOldest()
     this.#schedule(BATCH_DELAY)
   }
 
   #updates({ about, values }: PendingWrite): boolean {
     const waiting = about === undefined ? undefined : this.#waiting.get(about)
-    if (waiting === undefined || !this.#pending.includes(waiting)) return false
+    if (waiting === undefined) return false
     waiting.values = values
     return true
+  }
+
+  #dropOldest(): void {
+    this.#pending = withoutOldestHistory(this.#pending)
+    this.#waiting.clear()
+    for (const write of this.#pending) if (write.about !== undefined) this.#waiting.set(write.about, write)
   }
 
   /** Whether the disk did not take the last thing it was given. */

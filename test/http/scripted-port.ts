@@ -1,3 +1,4 @@
+import { abortSignalOf, Cancellation } from '../../src/base/cancellation.ts'
 import { ModelyardError } from '../../src/base/errors.ts'
 import { nearestNames } from '../../src/base/nearest.ts'
 import type { ModelCollection, ModelListing, YardPort } from '../../src/dialects/yard-port.ts'
@@ -94,7 +95,7 @@ export class ScriptedPort implements YardPort {
   }
 
   async *#parts(request: RunRequest, info: RunInfo): PartStream {
-    const signal = request.signal ?? new AbortController().signal
+    const signal = abortSignalOf(request.signal ?? new Cancellation())
     const { id, capabilities } = await this.findModel(request.model)
     const feature = unsupportedFeature(request.task, capabilities ?? SCRIPTED_CAPABILITIES)
     if (feature !== undefined) {

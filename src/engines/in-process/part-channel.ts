@@ -1,3 +1,4 @@
+import type { StopSignal } from '../../base/cancellation.ts'
 import { onAbort } from '../../base/abort.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 
@@ -20,7 +21,7 @@ const OVER = { done: true, value: undefined } as unknown as Step
  * the same with four promises more for each token, which is a fifth of a small model's time.
  */
 export class PartChannel implements PartStream {
-  readonly #signal: AbortSignal
+  readonly #signal: StopSignal
   readonly #start: (channel: PartChannel) => void
   readonly #parts: Part[] = []
   readonly #readers: Reader[] = []
@@ -32,7 +33,7 @@ export class PartChannel implements PartStream {
   #off: (() => void) | undefined
 
   /** `start` is called with the first `next`; what it throws, the reader gets. */
-  constructor(signal: AbortSignal, start: (channel: PartChannel) => void) {
+  constructor(signal: StopSignal, start: (channel: PartChannel) => void) {
     this.#signal = signal
     this.#start = start
   }

@@ -3,7 +3,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
-import type { LoadPlan, RunOptions, SavedSlot } from '../engine.ts'
+import { stopOf, type LoadPlan, type RunOptions, type SavedSlot } from '../engine.ts'
 import { ServerModel, type ServerModelParts } from '../supervision/server-model.ts'
 import { requireTask } from '../task-checks.ts'
 import { countPooled, runPooled, type PooledHost } from './pooled-run.ts'
@@ -49,8 +49,9 @@ export class LlamaServerModel extends ServerModel {
       )
   }
 
-  override run(task: Task, { slot, keptPrefix, signal }: RunOptions): PartStream {
-    return this.life.stream(signal, (both) =>
+  override run(task: Task, options: RunOptions): PartStream {
+    const { slot, keptPrefix } = options
+    return this.life.stream(stopOf(options), (both) =>
       this.#start(task, { slot: this.#slot(slot), keptPrefix, signal: both }),
     )
   }

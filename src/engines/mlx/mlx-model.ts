@@ -1,6 +1,6 @@
 import type { PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
-import type { LoadPlan, RunOptions } from '../engine.ts'
+import { stopOf, type LoadPlan, type RunOptions } from '../engine.ts'
 import { ServerModel, type ServerModelParts } from '../supervision/server-model.ts'
 import { requireTask } from '../task-checks.ts'
 import type { MlxHost } from './mlx-host.ts'
@@ -20,8 +20,9 @@ export class MlxModel extends ServerModel {
     this.#host = parts.host
   }
 
-  override run(task: Task, { keptPrefix, signal }: RunOptions): PartStream {
-    return this.life.stream(signal, (both) =>
+  override run(task: Task, options: RunOptions): PartStream {
+    const { keptPrefix } = options
+    return this.life.stream(stopOf(options), (both) =>
       runMlx(this.#textTask(task), { keptPrefix, signal: both }, this.#host),
     )
   }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { StopSignal } from '../../base/cancellation.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { EmbeddingInput, EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { PartStream } from '../../tasks/part.ts'
@@ -23,11 +24,7 @@ export function countInputs(task: EmbeddingTask): number {
 }
 
 /** One vector per input, in order; the same input has the same vector, alone or in a batch (BR-34). */
-export async function* runEmbedding(
-  task: EmbeddingTask,
-  signal: AbortSignal,
-  host: ScriptedHost,
-): PartStream {
+export async function* runEmbedding(task: EmbeddingTask, signal: StopSignal, host: ScriptedHost): PartStream {
   admit(task, signal, host)
   const { lifetime, onProgress } = host
   const begun = lifetime.clock.now()
@@ -45,7 +42,7 @@ export async function* runEmbedding(
   return { finishReason: 'stop', usage, timings: { prefill, decode: 0 } }
 }
 
-function admit(task: EmbeddingTask, signal: AbortSignal, { plan, options, lifetime }: ScriptedHost): void {
+function admit(task: EmbeddingTask, signal: StopSignal, { plan, options, lifetime }: ScriptedHost): void {
   lifetime.check(signal)
   requireTask(task, plan)
   const longest = options.dimensions ?? DEFAULT_DIMENSIONS
@@ -62,7 +59,7 @@ function admit(task: EmbeddingTask, signal: AbortSignal, { plan, options, lifeti
 async function embed(
   input: EmbeddingInput,
   dimensions: number | undefined,
-  signal: AbortSignal,
+  signal: StopSignal,
   { options, script, lifetime }: ScriptedHost,
 ): Promise<Float32Array> {
   const text = textOf(input)

@@ -4,7 +4,7 @@ import type { PartStream } from '../../tasks/part.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import { writesText, type Task } from '../../tasks/task.ts'
-import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import { stopOf, type ExitReport, type LoadedModel, type LoadPlan, type RunOptions } from '../engine.ts'
 import { asMeasured } from '../declared-memory.ts'
 import type { Lifetime } from '../lifetime.ts'
 import { tokensOfPrompt } from './prompt-tokens.ts'
@@ -21,6 +21,7 @@ const ECHO: readonly CompiledEntry[] = compileScript([{ echo: 'user' }])
 /** A script in memory. */
 export class ScriptedModel implements LoadedModel {
   readonly plan: LoadPlan
+  readonly takesStop = true
   readonly exited: Promise<ExitReport>
   readonly stateIdentity: string
   lastProgress?: number
@@ -43,8 +44,8 @@ export class ScriptedModel implements LoadedModel {
   }
 
   run(task: Task, options: RunOptions): PartStream {
-    if (task.kind === 'embedding') return runEmbedding(task, options.signal, this.#host)
-    if (task.kind === 'rerank') return runRanking(task, options.signal, this.#host)
+    if (task.kind === 'embedding') return runEmbedding(task, stopOf(options), this.#host)
+    if (task.kind === 'rerank') return runRanking(task, stopOf(options), this.#host)
     // All other kinds are refused there, as the plan says.
     return runText(task as ChatTask | CompletionTask, options, this.#host)
   }

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../../base/cancellation.ts'
 import type { RerankTask } from '../../tasks/rerank-task.ts'
 import type { PartStream } from '../../tasks/part.ts'
 import { words } from './prompt-tokens.ts'
@@ -15,7 +16,7 @@ export function countPairs(task: RerankTask): number {
 }
 
 /** One score per document, in order: the script's, else the share of the query's words that the document has. */
-export async function* runRanking(task: RerankTask, signal: AbortSignal, host: ScriptedHost): PartStream {
+export async function* runRanking(task: RerankTask, signal: StopSignal, host: ScriptedHost): PartStream {
   const { lifetime, onProgress, plan } = host
   lifetime.check(signal)
   requireTask(task, plan)
@@ -37,7 +38,7 @@ export async function* runRanking(task: RerankTask, signal: AbortSignal, host: S
 async function rank(
   query: string,
   document: string,
-  signal: AbortSignal,
+  signal: StopSignal,
   { script, lifetime }: ScriptedHost,
 ): Promise<number> {
   const entry = findEntry(script, document)

@@ -1,8 +1,9 @@
+import type { StopSignal } from '../../base/cancellation.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { Part, PartStream, Result } from '../../tasks/part.ts'
-import type { LoadPlan, RunOptions } from '../engine.ts'
+import { stopOf, type LoadPlan, type RunOptions } from '../engine.ts'
 import type { Lifetime } from '../lifetime.ts'
 import { tokensOfPrompt, tokensText, type PromptToken } from './prompt-tokens.ts'
 import { findEntry, type CompiledEntry } from './script.ts'
@@ -28,7 +29,7 @@ export interface ScriptedHost {
 
 interface ScriptedRunParts {
   task: TextTask
-  signal: AbortSignal
+  signal: StopSignal
   /** What the entry was found by: the last user text, or the prompt. */
   asked: string
   entry: CompiledEntry
@@ -63,7 +64,9 @@ export async function* runText(task: TextTask, options: RunOptions, host: Script
 }
 
 /** All that could refuse the task, before anything is touched. */
-function admit(task: TextTask, { slot: index, signal }: RunOptions, host: ScriptedHost): ScriptedRunParts {
+function admit(task: TextTask, options: RunOptions, host: ScriptedHost): ScriptedRunParts {
+  const { slot: index } = options
+  const signal = stopOf(options)
   host.lifetime.check(signal)
   requireTask(task, host.plan)
   const prompt = tokensOfPrompt(task)

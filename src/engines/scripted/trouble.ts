@@ -1,3 +1,4 @@
+import type { StopSignal } from '../../base/cancellation.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Lifetime } from '../lifetime.ts'
 import type { Trouble } from './script.ts'
@@ -6,7 +7,7 @@ import type { Trouble } from './script.ts'
 export async function sufferTrouble(
   trouble: Trouble,
   lifetime: Lifetime,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<never> {
   if (trouble.kind === 'error') throw troubleError(trouble)
   if (trouble.kind === 'exit') lifetime.crash()

@@ -17,6 +17,7 @@ export interface ServerModelParts {
 /** What all models in a server's process of their own have in common: their process, how it is asked and measured, and its end. */
 export abstract class ServerModel implements LoadedModel {
   readonly plan: LoadPlan
+  readonly takesStop = true
   readonly exited: Promise<ExitReport>
   lastProgress?: number
   protected readonly life: WorkerLife

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../../base/cancellation.ts'
 import { onAbort } from '../../base/abort.ts'
 import { sleep, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
@@ -92,7 +93,7 @@ export class WorkerLife {
   }
 
   /** Runs something that streams and ends with the model, with its signal, or when its reader leaves. */
-  async *stream(signal: AbortSignal, start: (signal: AbortSignal) => PartStream): PartStream {
+  async *stream(signal: StopSignal, start: (signal: AbortSignal) => PartStream): PartStream {
     this.check()
     signal.throwIfAborted()
     const work = this.begin()
@@ -138,7 +139,7 @@ export class WorkerLife {
   }
 
   /** Why a piece of work failed: its signal, the unloading, the end of the process, or the error itself. */
-  async reasonOf(thrown: unknown, signal: AbortSignal | undefined, { controller }: Work): Promise<unknown> {
+  async reasonOf(thrown: unknown, signal: StopSignal | undefined, { controller }: Work): Promise<unknown> {
     if (signal?.aborted === true) return signal.reason
     if (controller.signal.aborted) return controller.signal.reason
     if (thrown instanceof RefusedByServer) return this.#options.refused(thrown)

@@ -1,5 +1,6 @@
 import type { Dispatcher, Pool } from 'undici'
 import { onAbort } from '../../base/abort.ts'
+import type { StopSignal } from '../../base/cancellation.ts'
 import type { Clock } from '../../base/clock.ts'
 import { beginningOf, refusalText } from '../bounded-body.ts'
 import { ReplyBody } from './reply-body.ts'
@@ -14,7 +15,7 @@ export interface Exchange {
   key: string | undefined
   /** Sent as JSON; absent = GET. */
   body?: unknown
-  signal: AbortSignal
+  signal: StopSignal
   /** Longest silence before the answer's first byte, in milliseconds. */
   firstByteTimeout: number
   /** Called when all of an answer that has begun has come, or nothing more of it will. */
@@ -111,14 +112,14 @@ interface Outcome {
 
 /** One answer as undici tells of it. */
 class DispatchedAnswer implements Dispatcher.DispatchHandler {
-  readonly #signal: AbortSignal
+  readonly #signal: StopSignal
   readonly #clock: Clock
   readonly #outcome: Outcome
   readonly #unlisten: () => void
   #controller: Dispatcher.DispatchController | undefined
   #body: ReplyBody | undefined
 
-  constructor(signal: AbortSignal, clock: Clock, outcome: Outcome) {
+  constructor(signal: StopSignal, clock: Clock, outcome: Outcome) {
     this.#signal = signal
     this.#clock = clock
     this.#outcome = outcome

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../../base/cancellation.ts'
 import { sleep, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import { Connection, type Reply } from './connection.ts'
@@ -32,7 +33,7 @@ export interface EndpointRequest {
 export interface Opening {
   /** The conversation's slot, when it has been answered from there before. */
   slot: number | undefined
-  signal: AbortSignal
+  signal: StopSignal
 }
 
 /** Sends a request to one of several endpoints, and to another or again as long as nothing of an answer has come. */
@@ -49,7 +50,7 @@ export class EndpointPool {
   }
 
   /** Names of the models there; undefined where an endpoint does not list them. @throws ModelyardError when it cannot be reached or refuses the key */
-  async models(signal: AbortSignal): Promise<string[] | undefined> {
+  async models(signal: StopSignal): Promise<string[] | undefined> {
     const reply = await this.#try({ path: '/models' }, { slot: undefined, signal })
     if (reply.status === 404) return undefined
     if (reply.status !== 200) throw this.#refusal(this.#endpoints[0]?.url ?? '', reply, await reply.text())
@@ -57,8 +58,8 @@ export class EndpointPool {
   }
 
   /** The answer's beginning: its status is 200, its body may be read. @throws ModelyardError */
-  async open(request: EndpointRequest, opening: Opening): Promise<Reply> {
-    return await this.#try(request, opening)
+  open(request: EndpointRequest, opening: Opening): Promise<Reply> {
+    return this.#try(request, opening)
   }
 
   async close(): Promise<void> {
@@ -99,7 +100,7 @@ export class EndpointPool {
   async #attempt(
     endpoint: Endpoint,
     { path, aboveApi = false, body }: EndpointRequest,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
     const { model, key, firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
     endpoint.begin()

@@ -62,9 +62,21 @@ export function chooseEndpoint(
   tried: ReadonlySet<Endpoint>,
   last: Endpoint | undefined,
 ): Endpoint | undefined {
-  const awake = endpoints.filter((endpoint) => endpoint.rest === 0)
-  const fresh = awake.filter((endpoint) => !tried.has(endpoint))
-  const open = fresh.length > 0 ? fresh : awake
-  if (last !== undefined && open.includes(last)) return last
-  return open.toSorted((a, b) => a.busy - b.busy)[0]
+  let best: Endpoint | undefined
+  for (const endpoint of endpoints) {
+    if (endpoint.rest > 0) continue
+    if (best === undefined || goesBefore(endpoint, best, tried, last)) best = endpoint
+  }
+  return best
+}
+
+function goesBefore(
+  one: Endpoint,
+  other: Endpoint,
+  tried: ReadonlySet<Endpoint>,
+  last: Endpoint | undefined,
+): boolean {
+  if (tried.has(one) !== tried.has(other)) return tried.has(other)
+  if (one === last || other === last) return one === last
+  return one.busy < other.busy
 }

@@ -1,26 +1,34 @@
 import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
 import { ModelyardError } from '../../base/errors.ts'
-import type { WireChunk } from './wire-answer.ts'
+import type { Part } from '../../tasks/part.ts'
+import { AlikeEvents } from './alike-events.ts'
+import type { WireAnswer, WireChunk } from './wire-answer.ts'
 
 /** Longest event that is read: a stream without line ends must not fill the memory. */
 const LONGEST_EVENT = 16 * 1024 * 1024
 
-/** Reads the JSON of each event until `[DONE]`. */
+/** Reads the events of a stream until `[DONE]`, and what they say. */
 export class EventReader {
   #waiting: string[] = []
   readonly #parser = createParser({ onEvent: ({ data }) => this.#waiting.push(data) })
   readonly #decoder = new StringDecoder('utf8')
+  readonly #alike = new AlikeEvents()
+  readonly #answer: WireAnswer
   #since = 0
   #isDone = false
+
+  constructor(answer: WireAnswer) {
+    this.#answer = answer
+  }
 
   /** Whether `[DONE]` came. */
   get isDone(): boolean {
     return this.#isDone
   }
 
-  /** What is whole with these bytes. @throws ModelyardError `engine_failed` for what is no JSON, in its place */
-  *read(bytes: Buffer): Generator<WireChunk, void, void> {
+  /** Adds the parts of what is whole with these bytes. @throws ModelyardError `engine_failed` for what is no JSON, in its place */
+  read(bytes: Buffer, parts: Part[]): void {
     this.#since += bytes.length
     this.#parser.feed(this.#decoder.write(bytes))
     if (this.#waiting.length > 0) this.#since = 0
@@ -30,8 +38,21 @@ export class EventReader {
     for (const data of events) {
       this.#isDone ||= data === '[DONE]'
       if (this.#isDone) return
-      yield parsed(data)
+      this.#readEvent(data, parts)
     }
+  }
+
+  #readEvent(data: string, parts: Part[]): void {
+    const piece = this.#alike.pieceOf(data)
+    if (piece !== undefined) {
+      if (piece.text !== '') parts.push(piece)
+      return
+    }
+    const read = this.#answer.read(parsed(data))
+    parts.push(...read)
+    const [part] = read
+    const isPlain = part?.type === 'reasoning' || (part?.type === 'text' && part.logprobs === undefined)
+    if (read.length === 1 && isPlain) this.#alike.learn(data, part)
   }
 }
 

@@ -56,13 +56,19 @@ export class ReplyBody implements AsyncIterable<Buffer> {
   }
 
   /** @returns true as soon as there is something to take, false at the end @throws what broke the connection */
-  async arrival(): Promise<boolean> {
-    if (this.#chunks.length === 0 && !this.#isOver) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-      this.#wake = undefined
-    }
+  arrival(): boolean | Promise<boolean> {
+    return this.#chunks.length > 0 || this.#isOver ? this.#hasMore() : this.#nextArrival()
+  }
+
+  async #nextArrival(): Promise<boolean> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    this.#wake = undefined
+    return this.#hasMore()
+  }
+
+  #hasMore(): boolean {
     if (this.#chunks.length > 0) return true
     if (this.#error !== undefined) throw this.#error
     return false

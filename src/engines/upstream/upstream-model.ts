@@ -1,30 +1,25 @@
 import { abortError, onAbort } from '../../base/abort.ts'
+import { Cancellation } from '../../base/cancellation.ts'
 import { waitAtMost, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { EndpointAbility } from '../../models/model-facts.ts'
-import type { Part, PartStream, Result } from '../../tasks/part.ts'
+import type { Part, PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import { asMeasured } from '../declared-memory.ts'
-import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import { stopOf, type ExitReport, type LoadedModel, type LoadPlan, type RunOptions } from '../engine.ts'
+import { TextReader, VectorReader, type AnswerReader } from './answer-reader.ts'
 import type { Reply } from './connection.ts'
 import { countTokensThere } from './count-tokens.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
-import { EventReader } from './event-reader.ts'
 import { learnFromRefusal } from './learn-from-refusal.ts'
 import type { ServerGroup } from './server-group.ts'
 import { lacksAbility } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
-import { UNKNOWN_USAGE, usageOf, WireAnswer } from './wire-answer.ts'
 import { wireRequest } from './wire-request.ts'
 
 /** Milliseconds. */
 const EXIT_NEWS = 300
-
-interface WireEmbeddings {
-  data?: { index: number; embedding: number[] }[]
-  usage?: { prompt_tokens?: number } | null
-}
 
 /** Why a request is ended whose reader has left; nobody hears it. */
 const LEFT = new ModelyardError('aborted', 'The reader left.')
@@ -43,6 +38,7 @@ export interface UpstreamParts {
 /** A model that somebody else has in memory. "Loaded" means: it answered that it is there. */
 export class UpstreamModel implements LoadedModel {
   readonly plan: LoadPlan
+  readonly takesStop = true
   readonly exited: Promise<ExitReport>
   /** Of the process that serves, when it was started for this model. */
   readonly pid?: number
@@ -52,7 +48,7 @@ export class UpstreamModel implements LoadedModel {
   readonly #clock: Clock
   readonly #learn: UpstreamParts['learn']
   readonly #group: ServerGroup | undefined
-  readonly #running = new Set<AbortController>()
+  readonly #running = new Set<Cancellation>()
   #gone = false
   #exit: (report: ExitReport) => void = () => undefined
 
@@ -80,24 +76,29 @@ export class UpstreamModel implements LoadedModel {
   }
 
   /** @param ready parts that have come and that the reader may take before it asks for the next */
-  async *#perform(task: Task, { slot, keptPrefix, signal }: RunOptions, ready: Part[]): PartStream {
+  async *#perform(task: Task, options: RunOptions, ready: Part[]): PartStream {
+    const { slot, keptPrefix } = options
+    const signal = stopOf(options)
     this.#check()
     signal.throwIfAborted()
-    const own = new AbortController()
+    const own = new Cancellation()
     const unlisten = onAbort(signal, () => own.abort(abortError(signal)))
     this.#running.add(own)
     let isComplete = false
     try {
       const reply = await this.#endpoints.open(this.#request(task), {
         slot: keptPrefix > 0 ? slot : undefined,
-        signal: own.signal,
+        signal: own,
       })
-      const result = yield* task.kind === 'embedding' ? this.#vectors(reply) : this.#text(reply, ready)
+      const answer = this.#readerOf(task, reply, ready)
+      while (await answer.read())
+        for (let part = ready.shift(); part !== undefined; part = ready.shift()) yield part
+      const result = answer.result()
       isComplete = true
       return result
     } catch (error) {
-      if (!own.signal.aborted && !isAnswered(error)) await this.#exitNews()
-      throw own.signal.aborted ? abortError(own.signal) : this.#judged(task, error)
+      if (!own.aborted && !isAnswered(error)) await this.#exitNews()
+      throw own.aborted ? abortError(own) : this.#judged(task, error)
     } finally {
       unlisten()
       // Ends the request there when the reader has left.
@@ -181,44 +182,10 @@ export class UpstreamModel implements LoadedModel {
     return lacksAbility(this.plan.model, ability.name, error)
   }
 
-  async *#text({ body }: Reply, ready: Part[]): AsyncGenerator<Part, Result, void> {
-    const begun = this.#clock.now()
-    let first: number | undefined
-    const answer = new WireAnswer()
-    const events = new EventReader()
-    while (!events.isDone && (await body.arrival())) {
-      this.#moved()
-      const failure = readInto(ready, body.take(), events, answer)
-      if (ready.length > 0) first ??= this.#clock.now()
-      for (let part = ready.shift(); part !== undefined; part = ready.shift()) yield part
-      if (failure !== undefined) throw failure
-    }
-    body.finish()
-    if (!answer.complete) throw this.#broken()
-    const answering = first ?? this.#clock.now()
-    return answer.result({ prefill: answering - begun, decode: this.#clock.now() - answering })
-  }
-
-  async *#vectors(reply: Reply): AsyncGenerator<Part, Result, void> {
-    const begun = this.#clock.now()
-    const { data = [], usage } = await this.#json(reply)
-    this.#moved()
-    const counted = usage === undefined || usage === null ? UNKNOWN_USAGE : usageOf(usage)
-    yield { type: 'started', promptTokens: counted.promptTokens, cachedTokens: 0 }
-    for (const { index, embedding } of data)
-      yield { type: 'vector', index, vector: Float32Array.from(embedding) }
-    const timings = { prefill: this.#clock.now() - begun, decode: 0 }
-    return { finishReason: 'stop', usage: { ...counted, completionTokens: 0 }, timings }
-  }
-
-  async #json({ body }: Reply): Promise<WireEmbeddings> {
-    const chunks: Buffer[] = []
-    for await (const chunk of body) chunks.push(chunk)
-    try {
-      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as WireEmbeddings
-    } catch {
-      throw this.#broken()
-    }
+  #readerOf(task: Task, { body }: Reply, parts: Part[]): AnswerReader {
+    const onMoved = (): void => this.#moved()
+    const incoming = { model: this.plan.model, body, parts, clock: this.#clock, onMoved }
+    return task.kind === 'embedding' ? new VectorReader(incoming) : new TextReader(incoming)
   }
 
   #moved(): void {
@@ -227,29 +194,6 @@ export class UpstreamModel implements LoadedModel {
 
   #check(): void {
     if (this.#gone) throw new ModelyardError('worker_exited', `Model "${this.plan.model}" was unloaded.`)
-  }
-
-  /** R12: without its finish reason no answer is complete. */
-  #broken(): ModelyardError {
-    return new ModelyardError(
-      'engine_failed',
-      `The upstream of model "${this.plan.model}" ended its answer before it was complete.`,
-    )
-  }
-}
-
-/** @returns what is wrong with the bytes, so that all that came before it is told first */
-function readInto(
-  ready: Part[],
-  bytes: Buffer | undefined,
-  events: EventReader,
-  answer: WireAnswer,
-): unknown {
-  try {
-    for (const chunk of events.read(bytes ?? Buffer.alloc(0))) ready.push(...answer.read(chunk))
-    return undefined
-  } catch (error) {
-    return error
   }
 }
 

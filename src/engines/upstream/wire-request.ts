@@ -26,52 +26,78 @@ export interface WireSettings {
 
 /** Text is always asked for as a stream, so that a client that leaves is felt there at once. @throws ModelyardError `unsupported` */
 export function wireRequest(task: Task, settings: WireSettings): WireRequest {
-  const model = settings.remoteModel
-  if (task.kind === 'embedding') return { path: '/embeddings', body: { model, ...embeddingFields(task) } }
+  const body: Fields = { model: settings.remoteModel }
+  if (task.kind === 'embedding') {
+    addEmbedding(body, task)
+    return { path: '/embeddings', body }
+  }
   if (!writesText(task))
     throw new ModelyardError('unsupported', `Upstreams are not asked for ${task.kind} here.`)
-  const common = {
-    model,
-    stream: true,
-    stream_options: { include_usage: true },
-    ...samplingFields(task, settings.defaults),
+  body['stream'] = true
+  body['stream_options'] = { include_usage: true }
+  addSampling(body, task, settings.defaults)
+  if (task.kind === 'chat') {
+    addChat(body, task, settings.system)
+    return { path: '/chat/completions', body }
   }
-  return task.kind === 'chat'
-    ? { path: '/chat/completions', body: { ...common, ...chatFields(task, settings.system) } }
-    : { path: '/completions', body: { ...common, ...completionFields(task) } }
+  addCompletion(body, task)
+  return { path: '/completions', body }
 }
 
-function samplingFields({ sampling, maxTokens, stop }: TextGeneration, defaults: ModelDefaults): Fields {
-  return {
-    temperature: sampling.temperature ?? defaults.temperature,
-    top_p: sampling.topP ?? defaults.topP,
-    top_k: sampling.topK ?? defaults.topK,
-    min_p: sampling.minP ?? defaults.minP,
-    seed: sampling.seed ?? defaults.seed,
-    presence_penalty: sampling.presencePenalty ?? defaults.presencePenalty,
-    frequency_penalty: sampling.frequencyPenalty ?? defaults.frequencyPenalty,
-    repeat_penalty: sampling.repeatPenalty ?? defaults.repeatPenalty,
-    logit_bias: sampling.logitBias,
-    max_tokens: maxTokens ?? defaults.maxTokens,
-    stop: stop.length === 0 ? undefined : stop,
-  }
+function addSampling(
+  body: Fields,
+  { sampling, maxTokens, stop }: TextGeneration,
+  defaults: ModelDefaults,
+): void {
+  add(body, 'temperature', sampling.temperature ?? defaults.temperature)
+  add(body, 'top_p', sampling.topP ?? defaults.topP)
+  add(body, 'top_k', sampling.topK ?? defaults.topK)
+  add(body, 'min_p', sampling.minP ?? defaults.minP)
+  add(body, 'seed', sampling.seed ?? defaults.seed)
+  add(body, 'presence_penalty', sampling.presencePenalty ?? defaults.presencePenalty)
+  add(body, 'frequency_penalty', sampling.frequencyPenalty ?? defaults.frequencyPenalty)
+  add(body, 'repeat_penalty', sampling.repeatPenalty ?? defaults.repeatPenalty)
+  add(body, 'logit_bias', sampling.logitBias)
+  add(body, 'max_tokens', maxTokens ?? defaults.maxTokens)
+  if (stop.length > 0) body['stop'] = stop
 }
 
-function chatFields(task: ChatTask, system: string | undefined): Fields {
-  const { messages, tools, toolChoice, parallelToolCalls, format, topLogprobs, reasoning, templateOptions } =
-    task
+function addChat(body: Fields, task: ChatTask, system: string | undefined): void {
+  const { messages, tools, toolChoice, parallelToolCalls, format, topLogprobs } = task
+  body['messages'] = withSystem(messages, system).map(wireMessage)
+  if (tools !== undefined) {
+    body['tools'] = tools.map(wireTool)
+    add(body, 'tool_choice', wireChoice(toolChoice))
+    add(body, 'parallel_tool_calls', parallelToolCalls)
+  }
+  add(body, 'response_format', wireFormat(format))
+  if (topLogprobs !== undefined) {
+    body['logprobs'] = true
+    body['top_logprobs'] = topLogprobs
+  }
+  add(body, 'chat_template_kwargs', wireTemplateOptions(task))
+}
+
+function wireTemplateOptions({ reasoning, templateOptions }: ChatTask): Fields | undefined {
   const thinking = reasoning === undefined ? {} : { enable_thinking: reasoning.enabled }
   const options = { ...thinking, ...templateOptions }
-  return {
-    messages: withSystem(messages, system).map(wireMessage),
-    tools: tools?.map(wireTool),
-    tool_choice: tools === undefined ? undefined : wireChoice(toolChoice),
-    parallel_tool_calls: tools === undefined ? undefined : parallelToolCalls,
-    response_format: wireFormat(format),
-    logprobs: topLogprobs === undefined ? undefined : true,
-    top_logprobs: topLogprobs,
-    chat_template_kwargs: Object.keys(options).length === 0 ? undefined : options,
-  }
+  return Object.keys(options).length === 0 ? undefined : options
+}
+
+function addCompletion(body: Fields, { prompt, suffix, echo }: CompletionTask): void {
+  body['prompt'] = prompt
+  add(body, 'suffix', suffix)
+  add(body, 'echo', echo)
+}
+
+function addEmbedding(body: Fields, { inputs, dimensions }: EmbeddingTask): void {
+  body['input'] = inputs
+  add(body, 'dimensions', dimensions)
+  body['encoding_format'] = 'float'
+}
+
+function add(body: Fields, name: string, value: unknown): void {
+  if (value !== undefined) body[name] = value
 }
 
 function withSystem(messages: readonly Message[], system: string | undefined): readonly Message[] {
@@ -121,12 +147,4 @@ function wireFormat(format: OutputFormat | undefined): unknown {
   if (format.type === 'json-object') return { type: 'json_object' }
   const { name, schema, strict } = format
   return { type: 'json_schema', json_schema: { name, schema, strict } }
-}
-
-function completionFields({ prompt, suffix, echo }: CompletionTask): Fields {
-  return { prompt, suffix, echo }
-}
-
-function embeddingFields({ inputs, dimensions }: EmbeddingTask): Fields {
-  return { input: inputs, dimensions, encoding_format: 'float' }
 }

@@ -1,11 +1,12 @@
 import { abortError, onAbort } from '../../base/abort.ts'
 import { ModelyardError } from '../../base/errors.ts'
+import type { StopSignal } from '../../base/cancellation.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import { measureProcessTree } from '../../host/process-memory.ts'
 import type { Part, PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
-import type { ExitReport, LoadedModel, LoadPlan, RunOptions } from '../engine.ts'
+import { stopOf, type ExitReport, type LoadedModel, type LoadPlan, type RunOptions } from '../engine.ts'
 import type { Call, CallValue, FromWorker } from './protocol.ts'
 import type { WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { describeExit, workerExited, type WorkerExit } from '../supervision/worker-exit.ts'
@@ -30,6 +31,7 @@ export interface WorkerModelOptions {
 /** A model in a worker process. Every promise it hands out is settled by the worker's answer or by its exit. */
 export class WorkerModel implements LoadedModel {
   readonly plan: LoadPlan
+  readonly takesStop = true
   readonly exited: Promise<ExitReport>
   lastProgress?: number
   readonly stateIdentity?: string
@@ -76,18 +78,19 @@ export class WorkerModel implements LoadedModel {
 
   run(task: Task, options: RunOptions): PartStream {
     const ready: Part[] = []
-    const takeReady = (): Part | undefined => (options.signal.aborted ? undefined : ready.shift())
-    return Object.assign(this.#perform(task, options, ready), { takeReady })
+    const stop = stopOf(options)
+    const takeReady = (): Part | undefined => (stop.aborted ? undefined : ready.shift())
+    return Object.assign(this.#perform(task, options, stop, ready), { takeReady })
   }
 
   /** @param ready parts of the batch at hand, which the reader may take before it asks for the next */
-  async *#perform(task: Task, options: RunOptions, ready: Part[]): PartStream {
-    const { id, run } = this.#startRun(task, options)
-    const removeListener = onAbort(options.signal, () => run.cancel())
+  async *#perform(task: Task, options: RunOptions, stop: StopSignal, ready: Part[]): PartStream {
+    const { id, run } = this.#startRun(task, options, stop)
+    const removeListener = onAbort(stop, () => run.cancel())
     try {
       for (let batch = await run.nextBatch(); batch !== undefined; batch = await run.nextBatch()) {
         ready.push(...batch.parts)
-        while (ready.length > 0 && !options.signal.aborted) yield ready.shift() as Part
+        while (ready.length > 0 && !stop.aborted) yield ready.shift() as Part
         run.giveBack(batch.made)
       }
       return run.result()
@@ -143,7 +146,11 @@ export class WorkerModel implements LoadedModel {
     })
   }
 
-  #startRun(task: Task, { slot, keptPrefix, signal }: RunOptions): { id: number; run: WorkerRun } {
+  #startRun(
+    task: Task,
+    { slot, keptPrefix }: RunOptions,
+    signal: StopSignal,
+  ): { id: number; run: WorkerRun } {
     if (signal.aborted) throw abortError(signal)
     if (this.#failure !== undefined) throw this.#failure
     const id = ++this.#lastId

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../../base/cancellation.ts'
 import { abortError } from '../../base/abort.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { ModelyardError } from '../../base/errors.ts'
@@ -6,7 +7,7 @@ import { PART_WINDOW } from './protocol.ts'
 
 export interface RunPort {
   clock: Clock
-  signal: AbortSignal
+  signal: StopSignal
   /** Milliseconds a cancelled run may take to end in the worker. */
   abortDeadline: number
   sendCredit: (parts: number) => void

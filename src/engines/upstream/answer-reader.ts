@@ -1,0 +1,117 @@
+import type { Clock } from '../../base/clock.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { Part, Result } from '../../tasks/part.ts'
+import { EventReader } from './event-reader.ts'
+import type { ReplyBody } from './reply-body.ts'
+import { UNKNOWN_USAGE, usageOf, WireAnswer } from './wire-answer.ts'
+
+/** How the answer to one request is taken in: a read may bring many parts, or none. */
+export interface AnswerReader {
+  /** Adds what has come to the parts. @returns false when there is no more @throws what is wrong, after all that came before it was told */
+  read(): Promise<boolean>
+  /** @throws ModelyardError when it ended before it was complete (R12) */
+  result(): Result
+}
+
+export interface IncomingAnswer {
+  /** Id of the model, for errors. */
+  model: string
+  body: ReplyBody
+  /** Where parts go. */
+  parts: Part[]
+  clock: Clock
+  /** Called when something has come. */
+  onMoved: () => void
+}
+
+/** Text, as a stream of events. */
+export class TextReader implements AnswerReader {
+  readonly #incoming: IncomingAnswer
+  readonly #answer = new WireAnswer()
+  readonly #events = new EventReader(this.#answer)
+  readonly #begun: number
+  #first: number | undefined
+  #failure: { reason: unknown } | undefined
+
+  constructor(incoming: IncomingAnswer) {
+    this.#incoming = incoming
+    this.#begun = incoming.clock.now()
+  }
+
+  async read(): Promise<boolean> {
+    const { body, parts, clock, onMoved } = this.#incoming
+    if (this.#failure !== undefined) throw this.#failure.reason
+    if (this.#events.isDone || !(await body.arrival())) return false
+    onMoved()
+    try {
+      this.#events.read(body.take() ?? Buffer.alloc(0), parts)
+    } catch (reason) {
+      this.#failure = { reason }
+    }
+    if (parts.length > 0) this.#first ??= clock.now()
+    return true
+  }
+
+  result(): Result {
+    const { body, clock, model } = this.#incoming
+    body.finish()
+    if (!this.#answer.complete) throw broken(model)
+    const now = clock.now()
+    const answering = this.#first ?? now
+    return this.#answer.result({ prefill: answering - this.#begun, decode: now - answering })
+  }
+}
+
+interface WireEmbeddings {
+  data?: { index: number; embedding: number[] }[]
+  usage?: { prompt_tokens?: number } | null
+}
+
+/** Vectors, as one JSON document. */
+export class VectorReader implements AnswerReader {
+  readonly #incoming: IncomingAnswer
+  readonly #begun: number
+  #result: Result | undefined
+
+  constructor(incoming: IncomingAnswer) {
+    this.#incoming = incoming
+    this.#begun = incoming.clock.now()
+  }
+
+  async read(): Promise<boolean> {
+    if (this.#result !== undefined) return false
+    const { parts, clock, onMoved } = this.#incoming
+    const { data = [], usage } = await this.#json()
+    onMoved()
+    const counted = usage === undefined || usage === null ? UNKNOWN_USAGE : usageOf(usage)
+    parts.push({ type: 'started', promptTokens: counted.promptTokens, cachedTokens: 0 })
+    for (const { index, embedding } of data)
+      parts.push({ type: 'vector', index, vector: Float32Array.from(embedding) })
+    const timings = { prefill: clock.now() - this.#begun, decode: 0 }
+    this.#result = { finishReason: 'stop', usage: { ...counted, completionTokens: 0 }, timings }
+    return true
+  }
+
+  result(): Result {
+    if (this.#result === undefined) throw broken(this.#incoming.model)
+    return this.#result
+  }
+
+  async #json(): Promise<WireEmbeddings> {
+    const chunks: Buffer[] = []
+    for await (const chunk of this.#incoming.body) chunks.push(chunk)
+    try {
+      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as WireEmbeddings
+    } catch {
+      throw broken(this.#incoming.model)
+    }
+  }
+}
+
+/** R12: without its finish reason no answer is complete. */
+function broken(model: string): ModelyardError {
+  return new ModelyardError(
+    'engine_failed',
+    `The upstream of model "${model}" ended its answer before it was complete.`,
+  )
+}
