@@ -1,6 +1,6 @@
 import { sharedBlocks, type Fingerprint } from '../../tasks/fingerprint.ts'
 import { findContext } from './context-budget.ts'
-import { mostBytes, parkingTime, prefillTime, tokensIn } from './context-worth.ts'
+import { mostBytes, parkingTime, prefillTimeBehind, tokensIn } from './context-worth.ts'
 import type { ParkOrder } from './messages.ts'
 import { contentOf, orderPark, type Content } from './park.ts'
 import type { RestoreChoice } from './restore.ts'
@@ -64,5 +64,5 @@ function isWorthCopying(step: Step, instance: Instance, { content, tokens }: Sou
   if (model === undefined || tokens <= kept) return false
   if (step.state.limits.parking?.mode === 'always') return true
   const bytes = mostBytes(model, instance.plan, content.tokens)
-  return prefillTime(model, tokens - kept) > parkingTime(model, bytes)
+  return prefillTimeBehind(model, tokens - kept, kept) > parkingTime(model, bytes)
 }

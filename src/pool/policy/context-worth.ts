@@ -13,6 +13,8 @@ const TELLING_BYTES = 1024 ** 2
 const NEWEST = 0.3
 /** Milliseconds per token where nothing was measured yet. */
 const PREFILL = 1
+/** So many times as many tokens are there already when others are only the end of a prompt. */
+const BEHIND = 2
 /** Milliseconds in which a context that nobody asks for loses half its value. */
 const HALF_LIFE = 30 * 60_000
 /** What a file is more than its tokens: headers, names, the block it ends in. */
@@ -23,6 +25,7 @@ const MARGIN = 1.05
 /** What nothing is known of yet. */
 export const NO_CONTEXTS: ModelContexts = {
   prefillPerToken: undefined,
+  tailPerToken: undefined,
   bytesPerToken: undefined,
   writeSpeed: undefined,
   readSpeed: undefined,
@@ -37,6 +40,17 @@ export const NO_CONTEXTS: ModelContexts = {
 /** Milliseconds a prompt of so many tokens takes. */
 export function prefillTime(model: ModelState | undefined, tokens: number): number {
   return tokens * (model?.contexts.prefillPerToken ?? PREFILL)
+}
+
+/** Whether so many tokens are only the end of a prompt of which the rest is there. */
+export function isTail(tokens: number, kept: number): boolean {
+  return kept >= BEHIND * tokens
+}
+
+/** Milliseconds that tokens take behind so many that are there. */
+export function prefillTimeBehind(model: ModelState, tokens: number, kept: number): number {
+  const { tailPerToken, prefillPerToken = PREFILL } = model.contexts
+  return tokens * (isTail(tokens, kept) ? (tailPerToken ?? prefillPerToken) : prefillPerToken)
 }
 
 /** Milliseconds spared by tokens that were there already, less those it took to read them; never below 0. */
@@ -102,13 +116,20 @@ export function isWorthParking(
   const mode = parkingMode(state, model)
   if (mode === 'off' || lost < 1 || instance.stateIdentity === undefined) return false
   const bytes = mostBytes(model, instance.plan, held)
-  return mode === 'always' || prefillTime(model, lost) > parkingTime(model, bytes)
+  return mode === 'always' || prefillTimeBehind(model, lost, held - lost) > parkingTime(model, bytes)
 }
 
-/** Milliseconds that reading it would spare, of what is shared beyond what the slot holds anyway. */
-export function restoreGain(model: ModelState, context: ParkedContext, more: number): number {
-  const perToken = model.contexts.prefillPerToken ?? context.worth / Math.max(1, context.tokens)
-  return more * perToken - readTime(model, context.bytes)
+/** Milliseconds that reading it would spare, of `more` tokens that are shared beyond the `kept` that the slot holds anyway. */
+export function restoreGain(
+  model: ModelState,
+  context: ParkedContext,
+  { more, kept }: { more: number; kept: number },
+): number {
+  const isKnown = model.contexts.prefillPerToken !== undefined
+  const again = isKnown
+    ? prefillTimeBehind(model, more, kept)
+    : (more * context.worth) / Math.max(1, context.tokens)
+  return again - readTime(model, context.bytes)
 }
 
 /** What losing a parked context costs, aged: tokens × seconds per token, half of it each half-hour nobody asks for it. */

@@ -95,6 +95,7 @@ export function contextsWith(contexts: ModelContexts, change: Partial<ModelConte
 function contextsCopy(contexts: ModelContexts): ModelContexts {
   return {
     prefillPerToken: contexts.prefillPerToken,
+    tailPerToken: contexts.tailPerToken,
     bytesPerToken: contexts.bytesPerToken,
     writeSpeed: contexts.writeSpeed,
     readSpeed: contexts.readSpeed,

@@ -1,7 +1,7 @@
 import { dropBeginningsOf, dropContext, findContext, setContexts } from './context-budget.ts'
-import { blend, learnSpeed, savedTime } from './context-worth.ts'
+import { blend, isTail, learnSpeed, savedTime } from './context-worth.ts'
 import { contextsWith, instanceWith, leaseWith } from './copies.ts'
-import type { EventOf } from './messages.ts'
+import type { ConfirmedUsage, EventOf } from './messages.ts'
 import type { HeldLease, Instance, ModelContexts, ParkedContext } from './state.ts'
 import { announce, changeModel, command, findInstance, setInstance, type Step } from './step.ts'
 
@@ -11,6 +11,8 @@ const CONFIRMED = 0.25
 const STRIKES = 2
 /** Evaluated tokens from which on a prefill tells how fast prompts are. */
 const TELLING = 32
+/** The same for the end of a prompt of which the rest was there. */
+const TELLING_END = 8
 
 /** What earlier servers left, as the folder was found at start. */
 export function contextsFound(step: Step, { contexts, room }: EventOf<'contexts-found'>): void {
@@ -132,16 +134,28 @@ export function learnFromRun(
   const { usage } = event
   const model = step.state.models.get(instance.model)
   if (usage === undefined || model === undefined) return
-  const { promptTokens, cachedTokens, prefill } = usage
-  const evaluated = promptTokens - cachedTokens
-  const before = model.contexts.prefillPerToken
-  const speed = evaluated < TELLING || prefill <= 0 ? before : blend(before, prefill / evaluated)
-  const contexts = countReuse(contextsWith(model.contexts, { prefillPerToken: speed }), lease, cachedTokens)
+  const contexts = countReuse(learnPace(model.contexts, usage), lease, usage.cachedTokens)
   changeModel(step, instance.model, { contexts })
   if (contexts.unfit === undefined || model.contexts.unfit !== undefined) return
   const message = `Contexts of "${instance.model}" are no longer parked: ${contexts.unfit}.`
   announce(step, 'warning-raised', { code: 'contexts_unfit', message })
   dropContextsOf(step, instance.model, contexts.unfit)
+}
+
+/** What the end of a prompt takes says nothing of a whole one, unless nothing else is known. */
+function learnPace(
+  contexts: ModelContexts,
+  { promptTokens, cachedTokens, prefill }: ConfirmedUsage,
+): ModelContexts {
+  const { prefillPerToken, tailPerToken } = contexts
+  const evaluated = promptTokens - cachedTokens
+  const seen = prefill / Math.max(1, evaluated)
+  const isEnd = isTail(evaluated, cachedTokens)
+  if (prefill <= 0 || evaluated < (isEnd ? TELLING_END : TELLING)) return contexts
+  const tail = isEnd ? blend(tailPerToken, seen) : tailPerToken
+  const isTold = evaluated >= TELLING && (!isEnd || prefillPerToken === undefined)
+  const whole = isTold ? blend(prefillPerToken, seen) : prefillPerToken
+  return contextsWith(contexts, { prefillPerToken: whole, tailPerToken: tail })
 }
 
 /** BR-49: a restore counts when the next run's reused tokens prove it, and not before. */

@@ -120,6 +120,21 @@ describe('contexts that survive (R16)', () => {
     expect(agent('fourth')).toBe(1)
   })
 
+  it('are written when their ends behind a long beginning took longer than the file would, though whole prompts take less', () => {
+    const { world } = setting({ mode: 'worth' }, { bytesPerToken: 24_000 })
+    const beginning = requestChain('agents', 'all', 3)
+    const parked = (chain: Fingerprint, cachedTokens: number, prefill: number): number => {
+      const usage = { promptTokens: 2000, cachedTokens, completionTokens: 51, prefill }
+      return visit(world, { chain, usage }).granted?.park?.length ?? 0
+    }
+    const agent = (name: string): Fingerprint => [...beginning, { hash: name, end: 9000 }]
+    expect([parked(agent('first'), 0, 200), parked(agent('second'), 1800, 400)]).toEqual([0, 0])
+    expect(parked(agent('third'), 1800, 400)).toBe(1)
+    expect(world.state.models.get('m')?.contexts).toMatchObject({ prefillPerToken: 0.1, tailPerToken: 2 })
+    // Computed from nothing, all of it takes less than the file.
+    expect(parked(turn('y'), 0, 200)).toBe(0)
+  })
+
   it('are written once: what is parked and was not gone on with is not written again', () => {
     const { world, commands } = setting({ mode: 'worth' })
     for (const name of ['a', 'b', 'a', 'c']) visit(world, { chain: turn(name) })

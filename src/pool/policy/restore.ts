@@ -40,5 +40,6 @@ export function chooseRestore(
     if (tokens > (best?.tokens ?? kept)) best = { context, blocks, tokens }
   }
   if (best === undefined) return undefined
-  return mode === 'always' || restoreGain(model, best.context, best.tokens - kept) > 0 ? best : undefined
+  const gain = restoreGain(model, best.context, { more: best.tokens - kept, kept })
+  return mode === 'always' || gain > 0 ? best : undefined
 }

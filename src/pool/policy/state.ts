@@ -76,6 +76,8 @@ export interface ParkedContext {
 export interface ModelContexts {
   /** Milliseconds per prompt token, as measured lately. */
   readonly prefillPerToken: number | undefined
+  /** The same of prompts of which most was there already: behind a long context a token takes longer, for it looks back on all of it. */
+  readonly tailPerToken: number | undefined
   /** Most bytes that a parked token took. */
   readonly bytesPerToken: number | undefined
   /** Bytes per millisecond in which slots were written and read of late. */
