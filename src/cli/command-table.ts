@@ -3,6 +3,7 @@ import type { CommandContext, CommandResult } from './command-context.ts'
 import {
   addDefinition,
   parseCount,
+  parseGuidance,
   parseLines,
   parseMaxTokens,
   parsePort,
@@ -18,6 +19,7 @@ export function addCommands(root: Command, context: CommandContext, perform: Per
   addServe(root, context, perform)
   addTalking(root, context, perform)
   addSound(root, context, perform)
+  addPictures(root, context, perform)
   addModelStore(root, context, perform)
   addMemory(root, context, perform)
   addWarm(root, context, perform)
@@ -138,6 +140,23 @@ function addSound(root: Command, context: CommandContext, perform: Perform): voi
     .addHelpText('after', examples('speak "Good morning." -o morning.mp3', 'speak "Good morning." | aplay'))
     .action((text, options) =>
       perform(import('./commands/speak.ts').then(({ speak }) => speak(context, text, options))),
+    )
+}
+
+function addPictures(root: Command, context: CommandContext, perform: Perform): void {
+  withYard(root.command('draw'))
+    .argument('<TEXT...>', 'what is to be seen')
+    .description('make a picture of a text; it goes to a file, or to standard output')
+    .requiredOption('-m, --model <NAME>', 'a configured image model')
+    .option('-o, --output <FILE>', 'file to write; it ends in .png')
+    .option('--size <SIZE>', 'WIDTHxHEIGHT in pixels, multiples of 64')
+    .option('--steps <NUMBER>', 'more take longer', parseCount)
+    .option('--seed <NUMBER>', 'the same seed gives the same picture', parseSeed)
+    .option('--guidance <NUMBER>', 'how strictly the text is followed', parseGuidance)
+    .option('--negative-prompt <TEXT>', 'what is not to be seen')
+    .addHelpText('after', examples('draw "A red house." -m painter -o house.png --size 512x512'))
+    .action((text, options) =>
+      perform(import('./commands/draw.ts').then(({ draw }) => draw(context, text, options))),
     )
 }
 

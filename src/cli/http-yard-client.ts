@@ -14,6 +14,7 @@ import type { YardState } from '../yard-state.ts'
 import type {
   LoadCall,
   Answer,
+  ImageWishes,
   LogWishes,
   Question,
   SpeechWishes,
@@ -149,6 +150,19 @@ export class HttpYardClient implements YardClient {
       ...(speed !== undefined && { speed }),
     }
     return await readBytes(await this.#open('/v1/audio/speech', { body, signal }))
+  }
+
+  async draw({ signal, guidance, negativePrompt, ...wishes }: ImageWishes): Promise<Uint8Array> {
+    const body = {
+      ...wishes,
+      ...(guidance !== undefined && { cfg_scale: guidance }),
+      ...(negativePrompt !== undefined && { negative_prompt: negativePrompt }),
+    }
+    const { data } = await this.#json<{ data: { b64_json: string }[] }>('/v1/images/generations', {
+      body,
+      signal,
+    })
+    return Buffer.from(data[0]?.b64_json ?? '', 'base64')
   }
 
   async *ask(question: Question): Answer {

@@ -15,6 +15,7 @@ import type { YardState } from '../yard-state.ts'
 import type {
   LoadCall,
   Answer,
+  ImageWishes,
   Question,
   SpeechWishes,
   TranscriptionWishes,
@@ -129,6 +130,11 @@ class LocalYardClient implements YardClient {
 
   async speak({ model, ...request }: SpeechWishes): Promise<Uint8Array> {
     return await this.#yard.speak({ ...request, model: this.#id(model) }).bytes()
+  }
+
+  async draw({ model, ...request }: ImageWishes): Promise<Uint8Array> {
+    const { images } = await this.#yard.generateImage({ ...request, model: this.#id(model) })
+    return images[0]?.data ?? new Uint8Array()
   }
 
   async *ask(question: Question): Answer {

@@ -22,6 +22,10 @@ export function parseTemperature(text: string): number {
   return numberIn(text, 0, 100, 'a number from 0 (always the likeliest token) up')
 }
 
+export function parseGuidance(text: string): number {
+  return numberIn(text, 0, 100, 'a number from 0 to 100')
+}
+
 export function parseTopP(text: string): number {
   return numberIn(text, 0, 1, 'a number from 0 to 1')
 }

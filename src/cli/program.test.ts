@@ -30,6 +30,7 @@ const COMMANDS = [
   'chat',
   'transcribe',
   'speak',
+  'draw',
   'pull',
   'list',
   'show',
@@ -58,8 +59,8 @@ const COMMANDS = [
   'engines remove',
 ]
 
-/** Whose output is a conversation or a sound. */
-const WITHOUT_DOCUMENT = new Set(['chat', 'speak'])
+/** Whose output is a conversation, a sound or a picture. */
+const WITHOUT_DOCUMENT = new Set(['chat', 'speak', 'draw'])
 
 describe('the command line (C1)', () => {
   it('without words it shows what there is', async () => {

@@ -19,6 +19,7 @@ import type {
   AnswerSummary,
   Question,
   YardClient,
+  ImageWishes,
   SpeechWishes,
   TranscriptionWishes,
   TranscriptText,
@@ -212,6 +213,11 @@ export class FakeYard implements YardClient {
   speak({ text: said, format }: SpeechWishes): Promise<Uint8Array> {
     this.calls.push(`speak ${said} as ${format}`)
     return Promise.resolve(Buffer.from('sound'))
+  }
+
+  draw({ prompt, size = 'any size' }: ImageWishes): Promise<Uint8Array> {
+    this.calls.push(`draw ${prompt} in ${size}`)
+    return Promise.resolve(Buffer.from('picture'))
   }
 
   async *ask(question: Question): ReturnType<YardClient['ask']> {

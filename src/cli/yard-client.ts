@@ -66,6 +66,19 @@ export interface SpeechWishes {
   signal: AbortSignal
 }
 
+/** What is to be seen, as `draw` asks it. */
+export interface ImageWishes {
+  model: string
+  prompt: string
+  /** `WIDTHxHEIGHT` */
+  size?: string
+  steps?: number
+  seed?: number
+  guidance?: number
+  negativePrompt?: string
+  signal: AbortSignal
+}
+
 export type Answer = AsyncGenerator<Part, AnswerSummary, void>
 
 export interface LogWishes {
@@ -110,6 +123,8 @@ export interface YardClient extends AsyncDisposable {
   transcribe(request: TranscriptionWishes): Promise<TranscriptText>
   /** A text as a sound file, whole. */
   speak(request: SpeechWishes): Promise<Uint8Array>
+  /** A text as a picture: a whole PNG file. */
+  draw(request: ImageWishes): Promise<Uint8Array>
   /** Parts as they come; a stream that ends without its summary throws (R12). */
   ask(question: Question): Answer
 }

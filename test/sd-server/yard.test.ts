@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ModelInput } from '../../src/config/configuration-input.ts'
+import { HttpYardClient } from '../../src/cli/http-yard-client.ts'
 import { examineSdServers } from '../../src/cli/doctor/software-checks.ts'
 import { imageFormatOf } from '../../src/tasks/image-format.ts'
 import type { Yard } from '../../src/yard.ts'
@@ -209,6 +210,27 @@ describe.skipIf(process.platform !== 'linux')('POST /v1/images/generations (of a
     ] as const) {
       await expect(yard.generateImage(wrong as never)).rejects.toMatchObject({ details: { param } })
     }
+  })
+
+  it('is there for a command attached to the server, with the same as the library’s', async () => {
+    const attached = new HttpYardClient({ pid: process.pid, url: served.url }, async () => undefined)
+    const { signal } = new AbortController()
+    const wishes = {
+      model: 'painter',
+      prompt: 'x',
+      size: '64x128',
+      seed: 0,
+      steps: 1,
+      guidance: 0,
+      negativePrompt: 'y',
+      signal,
+    }
+    const bytes = Buffer.from(await attached.draw(wishes))
+    expect([imageFormatOf(bytes), bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual(['png', 64, 128])
+    await expect(attached.draw({ ...wishes, size: '72x72' })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+    expect(Buffer.from((await served.yard.generateImage(wishes)).images[0]?.data ?? [])).toEqual(bytes)
   })
 
   it('is of a model that says what it is: purpose, tasks, bytes, and one slot', async () => {
