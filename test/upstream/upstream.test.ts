@@ -148,7 +148,30 @@ describe('a model of an upstream', () => {
   it('waits for a first byte only so long', async () => {
     fake.answers.splice(0, 9, () => undefined)
     const model = await load({ firstByteTimeout: '300ms', retries: 0 })
-    await expect(ask(model)).rejects.toThrow('cannot be reached')
+    await expect(ask(model)).rejects.toMatchObject({
+      code: 'timeout',
+      message: expect.stringMatching(/did not begin to answer within 300 ms\. .*firstByteTimeout/) as string,
+    })
+  })
+
+  it('waits only so long for what comes after the headers, too: servers send those before they work', async () => {
+    fake.answers.splice(0, 9, (_, response) => response.writeHead(200).flushHeaders())
+    const model = await load({ firstByteTimeout: '300ms', retries: 0 })
+    await expect(ask(model)).rejects.toMatchObject({
+      code: 'timeout',
+      message: expect.stringMatching(/sent nothing more for 300 ms .*firstByteTimeout/) as string,
+      details: { silence: 300 },
+    })
+  })
+
+  it('tells in words when the connection breaks in the middle of an answer', async () => {
+    fake.answers.splice(0, 9, (_, response) => {
+      response.writeHead(200).write(': begun\n\n', () => response.destroy())
+    })
+    await expect(ask(await load())).rejects.toMatchObject({
+      code: 'engine_failed',
+      message: expect.stringContaining('broke off its answer: ') as string,
+    })
   })
 
   it('is told at once that the client has left, by a signal or by a reader who stops', async () => {

@@ -89,6 +89,8 @@ const ENVIRONMENT = {
   VLLM_HOST_IP: '127.0.0.1',
   VLLM_NO_USAGE_STATS: '1',
   HF_HUB_OFFLINE: '1',
+  // What it would compile at its first request takes minutes on a busy machine, and a tiny model gains nothing.
+  TORCHDYNAMO_DISABLE: '1',
 }
 
 /** Processes with these words on their command line, and those that vLLM calls by names of its own. */

@@ -16,7 +16,7 @@ export interface Exchange {
   /** Sent as JSON; absent = GET. */
   body?: unknown
   signal: StopSignal
-  /** Longest silence before the answer's first byte, in milliseconds. */
+  /** Longest silence before the answer's first byte, and before each next one, in milliseconds. */
   firstByteTimeout: number
   /** Called when all of an answer that has begun has come, or nothing more of it will. */
   onOver?: () => void

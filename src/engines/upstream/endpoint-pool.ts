@@ -7,7 +7,8 @@ import { rootOf } from './endpoint-survey.ts'
 import { readModelList } from './remote-model.ts'
 import { isPassing, refusalError, unreachable } from './upstream-error.ts'
 
-const DEFAULT_FIRST_BYTE_TIMEOUT = 120_000
+/** Milliseconds of silence, before an answer and in it. */
+export const DEFAULT_FIRST_BYTE_TIMEOUT = 120_000
 const DEFAULT_RETRIES = 2
 const FIRST_PAUSE = 200
 /** Longer than this nobody is kept waiting: the client is told when to come again. */
@@ -125,7 +126,7 @@ export class EndpointPool {
       onOver()
       if (signal.aborted) throw error
       endpoint.failed()
-      return { error: unreachable(model, endpoint.url, error), passing: true }
+      return { error: unreachable(model, endpoint.url, firstByteTimeout, error), passing: true }
     }
   }
 

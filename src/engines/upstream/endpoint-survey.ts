@@ -150,7 +150,7 @@ export class EndpointSurvey {
         return { status: reply.status, text: await reply.whole() }
       } catch (error) {
         if (signal.aborted) throw error
-        throw unreachable(model, url, error)
+        throw unreachable(model, url, PATIENCE, error)
       }
     }
     const { status, text } = await get(`${url}/models`)

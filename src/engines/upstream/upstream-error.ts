@@ -1,3 +1,4 @@
+import { formatDuration } from '../../base/durations.ts'
 import { ModelyardError, type ErrorCode } from '../../base/errors.ts'
 
 const LONGEST_MESSAGE = 500
@@ -71,9 +72,29 @@ export function lacksAbility(model: string, ability: string, refusal: ModelyardE
   )
 }
 
-/** Nobody answered there. */
-export function unreachable(model: string, url: string, cause: unknown): ModelyardError {
+/** Nobody answered there, or not in time. @param silence milliseconds that one waited for */
+export function unreachable(model: string, url: string, silence: number, cause: unknown): ModelyardError {
+  if (codeOf(cause) === 'UND_ERR_HEADERS_TIMEOUT') {
+    const message = `The upstream of model "${model}" at ${url} did not begin to answer within ${formatDuration(silence)}. Set its option firstByteTimeout to more where it needs longer.`
+    return new ModelyardError('timeout', message, { details: { url, silence }, cause })
+  }
   const reason = cause instanceof Error ? cause.message : String(cause)
   const message = `The upstream of model "${model}" cannot be reached at ${url}: ${reason}. Is it running?`
   return new ModelyardError('engine_failed', message, { details: { url }, cause })
+}
+
+/** What broke a connection in an answer that had begun; what else was thrown stays what it is. Servers send the headers of a stream before they work. */
+export function interrupted(model: string, silence: number, cause: unknown): unknown {
+  if (codeOf(cause) === undefined) return cause
+  if (codeOf(cause) === 'UND_ERR_BODY_TIMEOUT') {
+    const message = `The upstream of model "${model}" has sent nothing more for ${formatDuration(silence)} and was given up. Set its option firstByteTimeout to more where it needs longer.`
+    return new ModelyardError('timeout', message, { details: { silence }, cause })
+  }
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const message = `The upstream of model "${model}" broke off its answer: ${reason}. Try again; its own log may say why.`
+  return new ModelyardError('engine_failed', message, { cause })
+}
+
+function codeOf(cause: unknown): unknown {
+  return cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
 }

@@ -11,10 +11,10 @@ import { stopOf, type ExitReport, type LoadedModel, type LoadPlan, type RunOptio
 import { TextReader, VectorReader, type AnswerReader } from './answer-reader.ts'
 import type { Reply } from './connection.ts'
 import { countTokensThere } from './count-tokens.ts'
-import type { EndpointPool } from './endpoint-pool.ts'
+import { DEFAULT_FIRST_BYTE_TIMEOUT, type EndpointPool } from './endpoint-pool.ts'
 import { learnFromRefusal } from './learn-from-refusal.ts'
 import type { ServerGroup } from './server-group.ts'
-import { lacksAbility } from './upstream-error.ts'
+import { interrupted, lacksAbility } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
 import { wireRequest } from './wire-request.ts'
 
@@ -175,7 +175,10 @@ export class UpstreamModel implements LoadedModel {
 
   /** A refusal of what the endpoint never does is remembered, so that the next such request is refused before anything is sent. */
   #judged(task: Task, error: unknown): unknown {
-    if (!(error instanceof ModelyardError)) return error
+    if (!(error instanceof ModelyardError)) {
+      const { firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
+      return interrupted(this.plan.model, firstByteTimeout, error)
+    }
     const ability = learnFromRefusal(task, error)
     if (ability === undefined) return error
     this.#learn(ability)

@@ -64,7 +64,7 @@ export const upstreamOptionFields: Fields = {
   memory: described(size(), "Bytes of this machine's memory that it takes; default none."),
   firstByteTimeout: described(
     duration({ finite: true }),
-    'Longest wait for the first byte of an answer; default 2m.',
+    'Longest wait for the first byte of an answer, and for what comes next; default 2m.',
   ),
   retries: described(
     number({ min: 0, max: 10, whole: true }),
