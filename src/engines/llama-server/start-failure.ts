@@ -1,8 +1,8 @@
-import { basename } from 'node:path'
-import { ModelyardError } from '../../base/errors.ts'
+import type { ModelyardError } from '../../base/errors.ts'
 import type { LoadFailureClass, LoadPlan } from '../engine.ts'
 import { classifyLog, lastComplaint } from '../llama-cpp/load-failure.ts'
-import { classifyExit, describeExit, type WorkerExit } from '../supervision/worker-exit.ts'
+import { serverNotStarted } from '../supervision/start-failure.ts'
+import { classifyExit, type WorkerExit } from '../supervision/worker-exit.ts'
 
 /** What only this server says, and before it looks at the model. */
 const SIGNS: readonly [LoadFailureClass, RegExp][] = [
@@ -27,12 +27,11 @@ const WHAT_NOW: Record<LoadFailureClass, string> = {
 export function startFailure(plan: LoadPlan, exit: WorkerExit): ModelyardError {
   const failure = classify(exit)
   const complaint = lastComplaint(exit.logTail)
-  const { code, signal, logTail } = exit
-  const message =
-    `Model "${plan.model}" (${basename(plan.facts.path ?? '')}) could not be loaded: its llama-server ${describeExit(exit)}` +
-    `${complaint === undefined ? '' : `, saying: ${complaint}`}. ${WHAT_NOW[failure]}`
-  return new ModelyardError('model_load_failed', message, {
-    details: { failure, exitCode: code, signal, logTail },
+  return serverNotStarted(plan, exit, {
+    program: 'llama-server',
+    failure,
+    complaint,
+    whatNow: WHAT_NOW[failure],
   })
 }
 

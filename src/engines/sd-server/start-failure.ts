@@ -1,7 +1,7 @@
-import { basename } from 'node:path'
-import { ModelyardError } from '../../base/errors.ts'
+import type { ModelyardError } from '../../base/errors.ts'
 import type { LoadFailureClass, LoadPlan } from '../engine.ts'
-import { classifyExit, describeExit, type WorkerExit } from '../supervision/worker-exit.ts'
+import { serverNotStarted } from '../supervision/start-failure.ts'
+import { classifyExit, type WorkerExit } from '../supervision/worker-exit.ts'
 import { complaintsIn } from './log-line.ts'
 
 /** What the program's last words mean, the surest first. Source: `new_sd_ctx`, `ModelLoader` and `parse_options` of stable-diffusion.cpp. */
@@ -28,15 +28,14 @@ const WHAT_NOW: Record<LoadFailureClass, string> = {
 }
 
 /** The error of a load whose server ended before it answered, judged by how it ended and by its last words (R11). */
-export function sdStartFailure({ model, facts }: LoadPlan, exit: WorkerExit): ModelyardError {
+export function sdStartFailure(plan: LoadPlan, exit: WorkerExit): ModelyardError {
   const failure = classify(exit)
-  const [complaint] = complaintsIn(exit.logTail)
-  const { code, signal, logTail } = exit
-  const message =
-    `Model "${model}" (${basename(facts.path ?? '')}) could not be loaded: its sd-server ${describeExit(exit)}` +
-    `${complaint === undefined ? '' : `, saying: ${complaint}`}. ${WHAT_NOW[failure]}`
-  return new ModelyardError('model_load_failed', message, {
-    details: { failure, exitCode: code, signal, logTail },
+  const complaint = complaintsIn(exit.logTail)[0]
+  return serverNotStarted(plan, exit, {
+    program: 'sd-server',
+    failure,
+    complaint,
+    whatNow: WHAT_NOW[failure],
   })
 }
 
