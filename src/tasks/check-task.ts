@@ -141,10 +141,9 @@ function checkImageText(param: string, text: string): void {
 function checkImageSize({ width, height }: ImageTask): void {
   if ((width === undefined) !== (height === undefined))
     refuse(width === undefined ? 'width' : 'height', 'is missing; give both width and height, or neither.')
-  for (const [name, pixels] of Object.entries({ width, height })) {
-    checkNumber(name, pixels, [64, 4096], true)
-    if (pixels !== undefined && pixels % 8 !== 0) refuse(name, 'must be a multiple of 8.')
-  }
+  if (width === undefined || height === undefined) return
+  const isRight = [width, height].every((side) => side >= 64 && side <= 4096 && side % 8 === 0)
+  if (!isRight) refuse('size', `is ${width}x${height}; both sides must be multiples of 8 from 64 to 4096.`)
 }
 
 function checkClassification({ inputs, labels, hypothesis }: ClassificationTask): void {

@@ -206,6 +206,8 @@ describe.skipIf(process.platform !== 'linux')('POST /v1/images/generations (of a
       [{ ...base, count: 0 }, 'count'],
       [{ ...base, size: 'big' }, 'size'],
       [{ ...base, size: '64x72' }, 'size'],
+      [{ ...base, size: '100x64' }, 'size'],
+      [{ ...base, size: '0x0' }, 'size'],
       [{ ...base, sizes: '64x64' }, 'sizes'],
     ] as const) {
       await expect(yard.generateImage(wrong as never)).rejects.toMatchObject({ details: { param } })

@@ -75,6 +75,10 @@ function renderModel({
     ['trained for', gguf === undefined ? undefined : `${gguf.contextLength} tokens`],
     ['template', gguf === undefined ? undefined : gguf.chatTemplate === undefined ? 'none' : 'yes'],
     ['can', capabilities === null ? undefined : namesOf(capabilities)],
+    [
+      'when aborted',
+      capabilities?.finishesAborted === true ? 'what was begun is made to its end' : undefined,
+    ],
     ...(endpoint === undefined ? [] : endpointFields(endpoint)),
     ['problem', problem],
   ])
@@ -96,6 +100,6 @@ function endpointFields({
 }
 
 function namesOf(capabilities: NonNullable<ModelListing['capabilities']>): string {
-  const { tasks, ...rest } = capabilities
+  const { tasks, finishesAborted: _, ...rest } = capabilities
   return [...tasks, ...Object.entries(rest).flatMap(([name, can]) => (can ? [name] : []))].join(', ')
 }
