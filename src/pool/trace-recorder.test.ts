@@ -46,6 +46,21 @@ describe('a recorded trace', () => {
     expect(after.reuse).toBeCloseTo(before.reuse, 1)
   })
 
+  it('counts the disk once: what writing and reading took is not a part of the answer', () => {
+    const trace = twoLongConversations(30)
+    const { again, lines } = recorded(trace)
+    expect(lines.filter((line) => line.includes('"disk":')).length).toBeGreaterThan(5)
+    /** Later ones differ: the times are whole numbers now, and with them it is another day some time. */
+    const held = (played: Trace): number[] => {
+      const times: number[] = []
+      simulate(played, { onEnd: ({ grantedAt = 0, endedAt = 0 }) => times.push(endedAt - grantedAt) })
+      return times.slice(0, 20)
+    }
+    const [before, after] = [held(trace), held(again)]
+    const most = Math.max(...before.map((time, index) => Math.abs(time - (after[index] ?? 0))))
+    expect(most).toBeLessThan(2)
+  })
+
   it('holds numbers for conversations and no hash of what anybody wrote', () => {
     const { world, lines } = recordedWorld()
     world.declare(sized('m', 40))

@@ -17,6 +17,8 @@ interface Open {
   readonly chain: Fingerprint
   readonly think: number | undefined
   grantedAt: number | undefined
+  /** Milliseconds in which contexts were written and read before its run. */
+  disk: number
 }
 
 /**
@@ -30,6 +32,8 @@ export class TraceRecorder {
   readonly #open = new Map<string, Open>()
   /** Ticket by lease. */
   readonly #leases = new Map<string, string>()
+  /** Ticket by context that is written before its run. */
+  readonly #writing = new Map<string, string>()
   /** When each conversation was last answered. */
   readonly #answeredAt = new Map<number, number>()
   readonly #models = new Map<string, string>()
@@ -70,6 +74,7 @@ export class TraceRecorder {
     this.#startedAt ??= event.at
     if (event.type === 'ticket-arrived') this.#noteArrival(event.ticket, event.at)
     if (event.type === 'ticket-aborted') this.#end(event.ticket, event.at)
+    this.#noteDisk(event)
     if (event.type === 'lease-released') this.#release(event.lease, event.at, event.chain, event.usage)
     for (const command of commands) this.#noteCommand(command, event.at)
     if (event.type === 'model-declared') this.#describe(state, event.model.id)
@@ -98,6 +103,20 @@ export class TraceRecorder {
     if (open === undefined) return
     open.grantedAt = at
     this.#leases.set(command.lease, command.ticket)
+    for (const { context } of command.park ?? []) this.#writing.set(context, command.ticket)
+  }
+
+  /** What comes before a run is a part of how long its slot was held, and is another at each replay. */
+  #noteDisk(event: PoolEvent): void {
+    if (event.type === 'restore-finished') this.#addDisk(this.#leases.get(event.lease), event.took)
+    if (event.type !== 'park-finished' && event.type !== 'park-failed') return
+    if (event.type === 'park-finished') this.#addDisk(this.#writing.get(event.context), event.took)
+    this.#writing.delete(event.context)
+  }
+
+  #addDisk(ticket: string | undefined, took: number): void {
+    const open = ticket === undefined ? undefined : this.#open.get(ticket)
+    if (open !== undefined) open.disk += took
   }
 
   #noteArrival({ id, model, wants, chain, priority }: TicketRequest, at: number): void {
@@ -105,7 +124,7 @@ export class TraceRecorder {
     const turn = this.#conversations.turnOf(chain)
     const answeredAt = turn === undefined ? undefined : this.#answeredAt.get(turn.conversation)
     const think = answeredAt === undefined ? undefined : at - answeredAt
-    this.#open.set(id, { model, arrivedAt: at, priority, turn, chain, think, grantedAt: undefined })
+    this.#open.set(id, { model, arrivedAt: at, priority, turn, chain, think, grantedAt: undefined, disk: 0 })
   }
 
   #release(lease: string, at: number, chain: Fingerprint | undefined, usage?: ConfirmedUsage): void {
@@ -122,7 +141,7 @@ export class TraceRecorder {
     const open = this.#open.get(ticket)
     if (open === undefined || this.#startedAt === undefined) return
     this.#open.delete(ticket)
-    const { model, arrivedAt, grantedAt, priority, turn, think } = open
+    const { model, arrivedAt, grantedAt, priority, turn, think, disk } = open
     const beginning = this.#beginningOf(open, usage)
     if (turn !== undefined) this.#answeredAt.set(turn.conversation, at)
     this.#line({
@@ -136,6 +155,7 @@ export class TraceRecorder {
       ...(think !== undefined && { think }),
       ...(usage !== undefined && { tokens: usage.promptTokens }),
       ...(usage !== undefined && usage.cachedTokens > 0 && { cached: usage.cachedTokens }),
+      ...(disk > 0 && { disk }),
     } satisfies RequestLine)
   }
 

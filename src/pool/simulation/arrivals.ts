@@ -54,14 +54,14 @@ export class Arrivals {
   }
 
   #visitOf(
-    { model, hold, priority, timeout, conversation, turn = 0, tokens, cached = 0 }: TraceRequest,
+    { model, hold, priority, timeout, conversation, turn = 0, tokens, cached = 0, disk = 0 }: TraceRequest,
     onEnd: (visitor: Visitor) => void,
   ): VisitRequest {
     const visit: VisitRequest = { model, hold, onEnd }
     if (conversation !== undefined) Object.assign(visit, this.#streams.request(conversation, turn))
     if (priority !== undefined) visit.priority = priority
     if (timeout !== undefined) visit.timeout = timeout
-    if (tokens !== undefined) visit.prompt = { tokens, cached }
+    if (tokens !== undefined) visit.prompt = { tokens, cached, disk }
     return visit
   }
 }

@@ -142,17 +142,10 @@ export class Lobby {
     this.#vacate(granted, manner === 'leaves' ? 'untouched' : chain)
     this.#end(visitor, 'done')
     const untouched = manner === 'leaves'
-    const release = {
-      type: 'lease-released',
-      lease,
-      instance,
-      slot,
-      chain,
-      untouched,
-      unprepared: request.manner === 'leaves',
-      ...(manner === 'answers' && usage !== undefined && { usage }),
-    } as const
-    this.#around.report({ ...release })
+    const unprepared = request.manner === 'leaves'
+    const known = { type: 'lease-released', lease, instance, slot, chain, untouched, unprepared } as const
+    const release = manner === 'answers' && usage !== undefined ? { ...known, usage } : known
+    this.#around.report(release)
     if (request.twice === true) this.#around.after(SMALL_DELAY, () => this.#around.report({ ...release }))
   }
 

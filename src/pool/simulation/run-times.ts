@@ -21,7 +21,7 @@ export function confirmedUsage(
 
 /**
  * How long a run takes. Where the tokens of its prompt are known, those that are computed take their time, and so does the disk; all else is as it was
- * when `hold` was measured. Otherwise half of it is its prompt.
+ * when `hold` was measured: what either took then is taken off. Otherwise half of it is its prompt.
  */
 export function runTimes(
   request: VisitRequest,
@@ -32,7 +32,8 @@ export function runTimes(
   const { hold = 1000, prompt } = request
   const { prefillPerToken, bytesPerToken = 0 } = model
   if (prompt === undefined || prefillPerToken === undefined) return { prompt: hold / 2, run: hold }
-  const answer = Math.max(0, hold - (prompt.tokens - prompt.cached) * prefillPerToken)
+  const recorded = (prompt.disk ?? 0) + (prompt.tokens - prompt.cached) * prefillPerToken
+  const answer = Math.max(0, hold - recorded)
   const { prefill } = confirmedUsage(request, granted, model)
   let disk = granted.restore === undefined ? 0 : transferTime(bytesRead)
   for (const { tokens } of granted.park ?? []) disk += transferTime(tokens * bytesPerToken)

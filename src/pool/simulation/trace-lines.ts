@@ -72,6 +72,8 @@ export interface RequestLine {
   /** Of its prompt, and how many of them were not computed within `hold`. */
   tokens?: number
   cached?: number
+  /** How much of `hold` went into writing and reading contexts. */
+  disk?: number
 }
 
 const milliseconds = number({ min: 0 })
@@ -137,6 +139,7 @@ export const requestLine: Shape<RequestLine> = object(
     timeout: milliseconds,
     tokens: count,
     cached: count,
+    disk: milliseconds,
   },
   { required: ['at', 'model', 'hold'] },
 )

@@ -30,6 +30,8 @@ export interface TraceRequest {
   tokens?: number
   /** How many of them were in its slot already when `hold` was measured. Default 0. */
   cached?: number
+  /** How much of `hold` went into writing and reading contexts; what the disk does is counted anew. Default 0. */
+  disk?: number
 }
 
 /** What the policy is to be tried on. */

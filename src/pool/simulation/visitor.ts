@@ -21,8 +21,8 @@ export interface VisitRequest {
   /** Milliseconds it holds its slot. Default 1,000. */
   hold?: number
   manner?: Manner
-  /** Tokens of its prompt, and of those how many were not computed within `hold`. */
-  prompt?: { tokens: number; cached: number }
+  /** Tokens of its prompt, of those how many were not computed within `hold`, and milliseconds of `hold` that the disk took. */
+  prompt?: { tokens: number; cached: number; disk?: number }
   /** What the engine confirms of its run, instead of what was to be expected. */
   usage?: ConfirmedUsage
   /** Gives its lease back twice (F9). */
