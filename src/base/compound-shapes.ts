@@ -75,6 +75,7 @@ export function object<Of extends Fields>(
   options: { required?: (keyof Of & string)[] } = {},
 ): Shape<FieldValues<Of>> {
   const required = options.required ?? []
+  const byName = new Map(Object.entries(fields))
   return {
     wants: 'a map of options',
     schema: {
@@ -84,6 +85,12 @@ export function object<Of extends Fields>(
       ...(required.length > 0 && { required }),
     },
     accepts: isConfigurationMap,
+    isRight(value) {
+      if (!isConfigurationMap(value)) return false
+      for (const name of required) if (value[name] === undefined) return false
+      for (const name in value) if (byName.get(name)?.isRight?.(value[name]) !== true) return false
+      return true
+    },
     read(value, path, context) {
       if (!isConfigurationMap(value))
         return report(context, path, `must be a map of options, not ${kindOf(value)}`)

@@ -35,4 +35,17 @@ describe('parseDuration', () => {
       '2 h',
     ])
   })
+
+  it('rounds as `toFixed` does, also what lies in the middle', () => {
+    expect([1250, 1350, 1450, 59_950, 90_000].map(formatDuration)).toEqual([
+      '1.3 s',
+      '1.4 s',
+      '1.4 s',
+      '60 s',
+      '1.5 min',
+    ])
+    const times = Array.from({ length: 59_000 }, (_, index) => 1000 + index)
+    const others = times.filter((time) => formatDuration(time) !== `${Number((time / 1000).toFixed(1))} s`)
+    expect(others).toEqual([])
+  })
 })

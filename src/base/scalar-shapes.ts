@@ -9,18 +9,20 @@ interface ScalarOptions<Value> {
   wants: string
   schema: JsonSchema
   accepts: (value: unknown) => boolean
+  /** See {@link Shape.isRight}. */
+  isRight?: (value: unknown) => boolean
   /** The value, or a sentence that says what is wrong with it. */
   convert: (value: unknown, context: ReadContext) => { value: Value } | { wrong: string }
 }
 
-function scalar<Value>({ wants, schema, accepts, convert }: ScalarOptions<Value>): Shape<Value> {
+function scalar<Value>({ wants, schema, accepts, isRight, convert }: ScalarOptions<Value>): Shape<Value> {
   const read = (value: unknown, place: DataPath, context: ReadContext): Value | undefined => {
     if (!accepts(value))
       return report(context, place, `must be ${wants}, not ${kindOf(value)}${hintFor(schema, value)}`)
     const result = convert(value, context)
     return 'wrong' in result ? report(context, place, result.wrong) : result.value
   }
-  return { wants, schema, accepts, read }
+  return { wants, schema, accepts, ...(isRight && { isRight }), read }
 }
 
 /** The commonest slip in YAML: a name or key of digits alone is read as a number. */
@@ -39,6 +41,7 @@ export function text(options: { pattern?: RegExp; wants?: string } = {}): Shape<
     wants,
     schema: { type: 'string', ...(pattern && { pattern: pattern.source }) },
     accepts: isText,
+    isRight: (value) => isText(value) && pattern?.test(value) !== false,
     convert: (value) =>
       pattern?.test(value as string) === false ? { wrong: `must be ${wants}` } : { value: value as string },
   })
@@ -78,6 +81,7 @@ export function number(range: NumberRange = {}): Shape<number> {
       ...(range.above !== undefined && { exclusiveMinimum: above }),
     },
     accepts: isNumber,
+    isRight: (value) => isNumber(value) && fits(value),
     convert: (value) =>
       fits(value as number)
         ? { value: value as number }
@@ -102,6 +106,7 @@ export function choice<const Value extends string | number | boolean>(...values:
     wants,
     schema: { enum: values },
     accepts: (value) => values.some((known) => typeof known === typeof value),
+    isRight: (value) => values.includes(value as Value),
     convert: (value) => {
       if (values.includes(value as Value)) return { value: value as Value }
       const near = nearestNames(String(value), values.map(String), 1)

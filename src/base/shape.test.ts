@@ -128,6 +128,26 @@ describe('compound shapes', () => {
     })
   })
 
+  it.each([
+    [{ at: 0, name: '' }, true],
+    [{ at: 0, kind: 'a', name: 'x' }, true],
+    [{ at: 0 }, false],
+    [{ at: -1, name: 'x' }, false],
+    [{ at: '1', name: 'x' }, false],
+    [{ at: 1.5, name: 'x' }, false],
+    [{ at: 1, name: 'x', kind: 'c' }, false],
+    [{ at: 1, name: 'x', kind: null }, false],
+    [{ at: 1, name: 'x', room: '1 GiB' }, false],
+    [{ at: 1, name: 'x', toString: 'y' }, false],
+    [[], false],
+    [null, false],
+  ])('takes as it is only what reading leaves as it is: %j', (value, isRight) => {
+    const fields = { at: number({ min: 0, whole: true }), name: text(), kind: choice('a', 'b'), room: size() }
+    const line = object(fields, { required: ['at', 'name'] })
+    expect(line.isRight?.(value)).toBe(isRight)
+    if (isRight) expect(read(line, value)).toEqual(value)
+  })
+
   it('writes places so that they can be found', () => {
     expect(pathText(['models', 'a:b', 'script', 2, 'text'])).toBe('models["a:b"].script[2].text')
   })

@@ -32,6 +32,8 @@ export interface Shape<Value> {
   readonly schema: JsonSchema
   /** Whether a value is of this kind at all; details are judged by `read`. */
   readonly accepts: (value: unknown) => boolean
+  /** Whether the value can be taken as it is: `read` would give an equal one and report nothing. Absent: only `read` can tell. */
+  readonly isRight?: (value: unknown) => boolean
   /** The typed value; undefined after a problem was reported. Never throws. */
   readonly read: (value: unknown, path: DataPath, context: ReadContext) => Value | undefined
 }

@@ -84,7 +84,9 @@ export class PoolDriver {
 
   /** One event after the other; `decide` is never entered twice. The fact is the pool's from here on. */
   dispatch(fact: PoolFact): void {
-    this.#events.push(Object.assign(fact, { at: this.now() }))
+    const event = fact as { at: number } & PoolFact
+    event.at = this.now()
+    this.#events.push(event)
     if (this.#isDeciding) return
     this.#isDeciding = true
     try {

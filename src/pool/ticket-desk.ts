@@ -110,9 +110,13 @@ export class TicketDesk {
   #release(lease: PoolLease, end: LeaseEnd): void {
     const { id, instance, slot } = lease
     if (!this.#leases.delete(id)) return
-    const { usage, ...rest } = end
-    const confirmed = usage === undefined ? {} : { usage }
-    this.#dispatch({ type: 'lease-released', lease: id, instance, slot, ...rest, ...confirmed })
+    const { chain, untouched, unprepared, usage, keep } = end
+    const type = 'lease-released'
+    this.#dispatch(
+      usage === undefined
+        ? { type, lease: id, instance, slot, chain, untouched, unprepared, keep }
+        : { type, lease: id, instance, slot, chain, untouched, unprepared, keep, usage },
+    )
     this.#onReleased(instance)
   }
 

@@ -22,12 +22,13 @@ export function booksOf(step: Step): Books {
 
 /** Pinned, or needed for `minInstances`: never evicted, so whatever they hold is not to be had (R6). */
 function protectedOnes(step: Step): readonly Instance[] {
-  const kept = new Map<string, number>()
+  let kept: Map<string, number> | undefined
   return step.state.instances.filter((instance) => {
     const model = step.state.models.get(instance.model)?.model
     if (model === undefined || instance.state === 'unloading' || instance.state === 'draining') return false
     if (model.pinned === true) return true
     if (model.minInstances === 0 || instance.plan.key !== model.plan.key) return false
+    kept ??= new Map()
     const count = (kept.get(model.id) ?? 0) + 1
     kept.set(model.id, count)
     return count <= model.minInstances

@@ -149,10 +149,10 @@ export function isLarge(holder: Holder, limits: PoolLimits): boolean {
 
 /** Ids of the large models among the holders, each once. */
 export function largeModels(holders: readonly Holder[], limits: PoolLimits): string[] {
-  const large = new Set<string>()
+  const large: string[] = []
   for (const holder of holders)
-    if (!large.has(holder.model) && isLarge(holder, limits)) large.add(holder.model)
-  return [...large]
+    if (isLarge(holder, limits) && !large.includes(holder.model)) large.push(holder.model)
+  return large
 }
 
 /**

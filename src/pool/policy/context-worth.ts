@@ -1,6 +1,7 @@
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { LoadPlan } from '../../engines/engine.ts'
 import type { ParkingMode } from '../limits.ts'
+import { leftAfter } from './ageing.ts'
 import type { Instance, ModelContexts, ModelState, ParkedContext, PoolState } from './state.ts'
 
 /** Milliseconds each save and each restore takes, however small. */
@@ -144,7 +145,7 @@ export function agedValue(
 
 /** Half of it each half-hour since it was last of use. */
 export function agedWorth(worth: number, usedAt: number, at: number): number {
-  return worth * 2 ** (-Math.max(0, at - usedAt) / HALF_LIFE)
+  return worth === 0 ? 0 : worth * leftAfter(Math.max(0, at - usedAt) / HALF_LIFE)
 }
 
 /** Size in characters of the first `blocks` of a chain. */

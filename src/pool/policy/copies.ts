@@ -22,6 +22,7 @@ export function stateCopy(state: PoolState): Draft<PoolState> {
     loads: state.loads,
     ticketDeadline: state.ticketDeadline,
     alarm: state.alarm,
+    isSettled: state.isSettled,
     overBudget: state.overBudget,
     host: state.host,
     contexts: state.contexts,
@@ -30,10 +31,11 @@ export function stateCopy(state: PoolState): Draft<PoolState> {
 }
 
 export function instanceWith(instance: Instance, change: Partial<Instance>): Instance {
-  return Object.assign(instanceCopy(instance), change)
+  return Object.assign(instanceDraft(instance), change)
 }
 
-function instanceCopy(instance: Instance): Instance {
+/** A copy that is changed before it is handed on. With every request: to assign a record of changes takes twice as long. */
+export function instanceDraft(instance: Instance): Draft<Instance> {
   return {
     id: instance.id,
     number: instance.number,
@@ -64,10 +66,10 @@ function instanceCopy(instance: Instance): Instance {
 }
 
 export function modelWith(model: ModelState, change: Partial<ModelState>): ModelState {
-  return Object.assign(modelCopy(model), change)
+  return Object.assign(modelDraft(model), change)
 }
 
-function modelCopy(model: ModelState): ModelState {
+export function modelDraft(model: ModelState): Draft<ModelState> {
   return {
     model: model.model,
     learned: model.learned,
@@ -89,10 +91,10 @@ function modelCopy(model: ModelState): ModelState {
 }
 
 export function contextsWith(contexts: ModelContexts, change: Partial<ModelContexts>): ModelContexts {
-  return Object.assign(contextsCopy(contexts), change)
+  return Object.assign(contextsDraft(contexts), change)
 }
 
-function contextsCopy(contexts: ModelContexts): ModelContexts {
+export function contextsDraft(contexts: ModelContexts): Draft<ModelContexts> {
   return {
     prefillPerToken: contexts.prefillPerToken,
     tailPerToken: contexts.tailPerToken,
@@ -109,10 +111,10 @@ function contextsCopy(contexts: ModelContexts): ModelContexts {
 }
 
 export function leaseWith(lease: HeldLease, change: Partial<HeldLease>): HeldLease {
-  return Object.assign(leaseCopy(lease), change)
+  return Object.assign(leaseDraft(lease), change)
 }
 
-function leaseCopy(lease: HeldLease): HeldLease {
+export function leaseDraft(lease: HeldLease): Draft<HeldLease> {
   return {
     id: lease.id,
     ticket: lease.ticket,

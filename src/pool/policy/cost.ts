@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/durations.ts'
+import { leftAfter } from './ageing.ts'
 import { mostBytes, prefillTime, readTime } from './context-worth.ts'
 import type { Asked, Instance, ModelState } from './state.ts'
 import type { Step } from './step.ts'
@@ -25,7 +26,7 @@ export const NEVER_ASKED: Asked = { count: 0, at: 0 }
 
 /** Requests of late at this moment: each counts less the longer ago it came. */
 export function askedLately({ count, at: counted }: Asked, at: number): number {
-  return count === 0 ? 0 : count * 0.5 ** ((at - counted) / HALF_LIFE)
+  return count === 0 ? 0 : count * leftAfter((at - counted) / HALF_LIFE)
 }
 
 export function askedOnceMore({ rules, at }: Pick<Step, 'rules' | 'at'>, asked: Asked): Asked {
@@ -47,7 +48,7 @@ export function lostContextTime(step: Step, instance: Instance, model: ModelStat
   let sum = 0
   for (const { tokens, usedAt } of instance.slots) {
     if (tokens > 0)
-      sum += contextTime(step, instance, model, tokens) * 0.5 ** (Math.max(0, step.at - usedAt) / OVER)
+      sum += contextTime(step, instance, model, tokens) * leftAfter(Math.max(0, step.at - usedAt) / OVER)
   }
   return sum
 }

@@ -2,7 +2,7 @@ import type { PoolLimits } from '../limits.ts'
 import { lostContextTime, reloadTime } from './cost.ts'
 import { isAwaited } from './fairness.ts'
 import type { Instance, ModelState, PoolState } from './state.ts'
-import { copiesOf, wake, type Demand, type Step } from './step.ts'
+import { wake, type Demand, type Step } from './step.ts'
 
 /** Sets up to this size are searched completely; beyond it a greedy choice is pruned. */
 const SEARCHED = 3
@@ -10,8 +10,11 @@ const MANY = 10
 
 /** R13: ready copies beyond `minInstances`: only these may go by our own decision. */
 export function spareCopies(state: PoolState, model: ModelState): number {
-  const ready = copiesOf(state, model).filter((instance) => instance.state === 'ready').length
-  return Math.max(0, ready - model.model.minInstances)
+  const { id, plan, minInstances } = model.model
+  let ready = 0
+  for (const one of state.instances)
+    if (one.model === id && one.state === 'ready' && one.plan.key === plan.key) ready++
+  return Math.max(0, ready - minInstances)
 }
 
 /** R7, F19: idle, not pinned, past its minimum residency, and nobody older waits for it. */
@@ -33,8 +36,11 @@ function isFresh(step: Step, instance: Instance): boolean {
 export function residencyOf(step: Step, instance: Instance): PoolLimits {
   const { limits, models } = step.state
   const model = models.get(instance.model)
-  const back = reloadTime(instance, model) + lostContextTime(step, instance, model)
-  return { ...limits, minimumResidency: Math.min(limits.minimumResidency, back) }
+  const reload = reloadTime(instance, model)
+  // Most load for longer than that, whatever their contexts.
+  if (reload >= limits.minimumResidency) return limits
+  const back = reload + lostContextTime(step, instance, model)
+  return back >= limits.minimumResidency ? limits : { ...limits, minimumResidency: back }
 }
 
 /**
@@ -91,11 +97,15 @@ export function isSoftlyPinned(state: PoolState): (instance: Instance) => boolea
 type Enough = (victims: readonly Instance[]) => boolean
 type Cost = (instance: Instance) => number
 
-/** What losing each would cost at this moment, worked out once. */
+/** What losing each would cost at this moment, worked out once, whoever waits. */
 export function costs(step: Step): Cost {
-  const known = new Map<Instance, number>()
+  const { models } = step.state
+  if (step.costs?.of !== models) step.costs = { of: models, known: new Map() }
+  const { known } = step.costs
   return (instance) => {
-    const cost = known.get(instance) ?? step.rules.costOf(step, instance)
+    const before = known.get(instance)
+    if (before !== undefined) return before
+    const cost = step.rules.costOf(step, instance)
     known.set(instance, cost)
     return cost
   }

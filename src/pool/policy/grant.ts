@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/durations.ts'
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
-import { instanceWith } from './copies.ts'
+import { instanceDraft } from './copies.ts'
 import { askedOnceMore } from './cost.ts'
 import { tokensIn } from './context-worth.ts'
 import type { ParkOrder } from './messages.ts'
@@ -86,10 +86,13 @@ function occupy(
     parking: named.parking,
   }
   // F11: whatever is cached is stale from the first token of the run on.
-  const slots = instance.slots.with(index, { chain: [], tokens: 0, usedAt: step.at, lease })
-  const asked = askedOnceMore(step, instance.asked)
-  const leases = instance.leases + 1
-  setInstance(step, instanceWith(instance, { slots, leases, usedAt: step.at, asked, served: true }))
+  const busier = instanceDraft(instance)
+  busier.slots = instance.slots.with(index, { chain: [], tokens: 0, usedAt: step.at, lease })
+  busier.asked = askedOnceMore(step, instance.asked)
+  busier.leases = instance.leases + 1
+  busier.usedAt = step.at
+  busier.served = true
+  setInstance(step, busier)
   step.state.leases = step.state.leases + 1
   if (ticket.within === undefined) step.state.runs = step.state.runs + 1
 }

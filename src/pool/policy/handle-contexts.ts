@@ -1,6 +1,6 @@
 import { dropBeginningsOf, dropContext, findContext, setContexts } from './context-budget.ts'
 import { blend, isTail, learnSpeed, savedTime } from './context-worth.ts'
-import { contextsWith, instanceWith, leaseWith } from './copies.ts'
+import { contextsDraft, contextsWith, instanceWith, leaseWith, modelDraft, type Draft } from './copies.ts'
 import type { ConfirmedUsage, EventOf } from './messages.ts'
 import type { HeldLease, Instance, ModelContexts, ParkedContext } from './state.ts'
 import { announce, changeModel, command, findInstance, setInstance, type Step } from './step.ts'
@@ -134,8 +134,12 @@ export function learnFromRun(
   const { usage } = event
   const model = step.state.models.get(instance.model)
   if (usage === undefined || model === undefined) return
-  const contexts = countReuse(learnPace(model.contexts, usage), lease, usage.cachedTokens)
-  changeModel(step, instance.model, { contexts })
+  const contexts = contextsDraft(model.contexts)
+  learnPace(contexts, usage)
+  countReuse(contexts, lease, usage.cachedTokens)
+  const wiser = modelDraft(model)
+  wiser.contexts = contexts
+  step.state.models = step.state.models.with(instance.model, wiser)
   if (contexts.unfit === undefined || model.contexts.unfit !== undefined) return
   const message = `Contexts of "${instance.model}" are no longer parked: ${contexts.unfit}.`
   announce(step, 'warning-raised', { code: 'contexts_unfit', message })
@@ -144,29 +148,27 @@ export function learnFromRun(
 
 /** What the end of a prompt takes says nothing of a whole one, unless nothing else is known. */
 function learnPace(
-  contexts: ModelContexts,
+  known: Draft<ModelContexts>,
   { promptTokens, cachedTokens, prefill }: ConfirmedUsage,
-): ModelContexts {
-  const { prefillPerToken, tailPerToken } = contexts
+): void {
+  const { prefillPerToken, tailPerToken } = known
   const evaluated = promptTokens - cachedTokens
   const seen = prefill / Math.max(1, evaluated)
   const isEnd = isTail(evaluated, cachedTokens)
-  if (prefill <= 0 || evaluated < (isEnd ? TELLING_END : TELLING)) return contexts
-  const tail = isEnd ? blend(tailPerToken, seen) : tailPerToken
+  if (prefill <= 0 || evaluated < (isEnd ? TELLING_END : TELLING)) return
+  if (isEnd) known.tailPerToken = blend(tailPerToken, seen)
   const isTold = evaluated >= TELLING && (!isEnd || prefillPerToken === undefined)
-  const whole = isTold ? blend(prefillPerToken, seen) : prefillPerToken
-  return contextsWith(contexts, { prefillPerToken: whole, tailPerToken: tail })
+  if (isTold) known.prefillPerToken = blend(prefillPerToken, seen)
 }
 
 /** BR-49: a restore counts when the next run's reused tokens prove it, and not before. */
-function countReuse(contexts: ModelContexts, { expected, readIn }: HeldLease, cached: number): ModelContexts {
-  const savedMs = contexts.savedMs + savedTime(cached, contexts.prefillPerToken, readIn)
-  const counted = contextsWith(contexts, { savedMs, savedTokens: contexts.savedTokens + cached })
-  if (expected === 0) return counted
-  if (cached >= expected * CONFIRMED)
-    return contextsWith(counted, { strikes: 0, restored: contexts.restored + 1 })
-  const strikes = contexts.strikes + 1
-  if (strikes < STRIKES) return contextsWith(counted, { strikes })
-  const unfit = `${strikes} restores in a row were reported done, and of ${expected} tokens ${cached} were used again`
-  return contextsWith(counted, { strikes, unfit })
+function countReuse(counted: Draft<ModelContexts>, { expected, readIn }: HeldLease, cached: number): void {
+  counted.savedMs += savedTime(cached, counted.prefillPerToken, readIn)
+  counted.savedTokens += cached
+  if (expected === 0) return
+  const held = cached >= expected * CONFIRMED
+  if (held) counted.restored++
+  counted.strikes = held ? 0 : counted.strikes + 1
+  if (counted.strikes < STRIKES) return
+  counted.unfit = `${counted.strikes} restores in a row were reported done, and of ${expected} tokens ${cached} were used again`
 }

@@ -28,12 +28,11 @@ export function modelDeclared(step: Step, event: EventOf<'model-declared'>): voi
           asked: known?.asked ?? asked ?? NEVER_ASKED,
           ...needsOf(model, learned),
         }
-  const models = new Map(step.state.models).set(model.id, state)
   const minimums = [
     ...step.state.minimums.filter((id) => id !== model.id),
     ...(model.minInstances > 0 ? [model.id] : []),
   ]
-  step.state.models = models
+  step.state.models = step.state.models.with(model.id, state)
   step.state.minimums = minimums
   for (const instance of instancesOf(step, model.id)) {
     if (instance.plan.key !== model.plan.key)
@@ -72,9 +71,7 @@ function freshModel(
 export function modelWithdrawn(step: Step, event: EventOf<'model-withdrawn'>): void {
   for (const ticket of ticketsOf(step.state, event.model)) refuse(step, ticket, withdrawn(event.model))
   dropContextsOf(step, event.model, 'its model was removed')
-  const models = new Map(step.state.models)
-  models.delete(event.model)
-  step.state.models = models
+  step.state.models = step.state.models.without(event.model)
   step.state.minimums = step.state.minimums.filter((id) => id !== event.model)
   for (const instance of instancesOf(step, event.model)) {
     drain(step, instance, 'withdrawn', leavingReason('withdrawn'))

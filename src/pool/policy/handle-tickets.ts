@@ -2,7 +2,7 @@ import { announceRelease } from './leave.ts'
 import { noteSuccess } from './failure.ts'
 import { learnFromRun } from './handle-contexts.ts'
 import { forgetUnwritten } from './park.ts'
-import { instanceWith, leaseWith } from './copies.ts'
+import { instanceDraft, leaseDraft } from './copies.ts'
 import type { EventOf, TicketRequest } from './messages.ts'
 import { busy, queueFull, shuttingDown, unknownModel, waitedTooLong } from './refusals.ts'
 import type { HeldLease, Instance, Slot, Ticket } from './state.ts'
@@ -100,10 +100,15 @@ export function promptEvaluated(step: Step, event: EventOf<'prompt-evaluated'>):
   const instance = findInstance(step.state, event.instance)
   const slot = instance?.slots[event.slot]
   if (instance === undefined || slot?.lease?.id !== event.lease) return
-  const lease = leaseWith(slot.lease, { promptTokens: event.promptTokens })
+  const lease = leaseDraft(slot.lease)
+  lease.promptTokens = event.promptTokens
   const { chain, tokens, usedAt } = slot
-  const slots = instance.slots.with(event.slot, { chain, tokens, usedAt, lease })
-  setInstance(step, instanceWith(instance, { slots }))
+  const changed = instanceDraft(instance)
+  changed.slots = instance.slots.with(event.slot, { chain, tokens, usedAt, lease })
+  setInstance(step, changed)
+  // Who waits to copy it waits for the same model.
+  step.isOfNoMatter =
+    instance.stateIdentity === undefined || ticketsOf(step.state, instance.model).length === 0
 }
 
 const NO_TOKENS = { promptTokens: 0, completionTokens: 0 }
@@ -114,13 +119,12 @@ function freed(step: Step, instance: Instance, event: EventOf<'lease-released'>,
   const { promptTokens, completionTokens } = event.usage ?? NO_TOKENS
   // The last token of an answer is not evaluated.
   const tokens = event.untouched ? lease.beforeTokens : Math.max(0, promptTokens + completionTokens - 1)
-  const slots = instance.slots.with(event.slot, { chain, tokens, usedAt: step.at, lease: undefined })
   const held = step.at - lease.grantedAt
-  return instanceWith(instance, {
-    slots,
-    leases: instance.leases - 1,
-    usedAt: step.at,
-    keepAlive: lease.keepAlive ?? instance.keepAlive,
-    meanHeld: instance.meanHeld === 0 ? held : instance.meanHeld * 0.8 + held * 0.2,
-  })
+  const idler = instanceDraft(instance)
+  idler.slots = instance.slots.with(event.slot, { chain, tokens, usedAt: step.at, lease: undefined })
+  idler.leases = instance.leases - 1
+  idler.usedAt = step.at
+  idler.keepAlive = lease.keepAlive ?? instance.keepAlive
+  idler.meanHeld = instance.meanHeld === 0 ? held : instance.meanHeld * 0.8 + held * 0.2
+  return idler
 }

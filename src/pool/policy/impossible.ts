@@ -7,13 +7,18 @@ import { deviceOwned, tooLarge, tooManyLarge } from './refusals.ts'
 import type { Holder, Instance } from './state.ts'
 import type { Demand, Step } from './step.ts'
 
+const NOTHING: readonly Holder[] = []
+
 /** R6, P14: what can never fit beside those who never go, together with what it uses, before anybody is evicted for it. */
 export function impossible(step: Step, demand: Demand): SerializedError | undefined {
   const { models } = step.state
   const stay = stayingFor(step, demand)
   const parts = partsOf(step.state, [demand.model])
   const missing = parts.length === 0 ? parts : parts.filter((id) => !stay.some(({ model }) => model === id))
-  const needs = missing.map((id) => models.get(id)?.needs).filter((part) => part !== undefined)
+  const needs =
+    missing.length === 0
+      ? NOTHING
+      : missing.map((id) => models.get(id)?.needs).filter((part) => part !== undefined)
   if (stay.length === 0 && needs.length === 0 && fitsOnTop(step, {}, stay, demand)) return undefined
   const over = tooMuch(step, demand, stay, needs) ?? tooMany(step, demand, stay, needs)
   return over ?? ownedDevice(step, demand, stay)

@@ -222,9 +222,9 @@ function isPinned(step: Step, instance: Instance): boolean {
 }
 
 function unpinned(step: Step): Step {
-  const models = new Map(
-    [...step.state.models].map(([id, state]) => [id, { ...state, model: { ...state.model, pinned: false } }]),
-  )
+  let { models } = step.state
+  for (const [id, state] of models)
+    models = models.with(id, { ...state, model: { ...state.model, pinned: false } })
   return { ...step, state: { ...step.state, models } }
 }
 

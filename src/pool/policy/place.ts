@@ -91,7 +91,7 @@ function waitForBeginning(turn: Turn, ticket: Ticket, wait: Wait): Outcome {
 
 /** Those behind it may be among whom the instance still owes a slot, so they are looked at all the same. */
 function passOver(turn: Turn, ticket: Ticket, open: readonly Instance[]): Outcome {
-  waits(turn, ticket, heldWait(turn, open))
+  if (!turn.waits.has(ticket.model)) waits(turn, ticket, heldWait(turn, open))
   return 'passed'
 }
 

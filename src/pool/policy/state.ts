@@ -4,6 +4,7 @@ import type { HostReading, MeasuredFootprint, MemoryDomain } from '../../host/me
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
 import type { PoolLimits, Priority } from '../limits.ts'
 import type { PoolModel } from '../pool-model.ts'
+import { Table } from './table.ts'
 import type { Wait } from './wait.ts'
 
 /** Bytes per domain; domains that are absent hold none. */
@@ -246,7 +247,7 @@ export interface WrittenMinute {
 /** All that the policy knows. Plain data; never changed in place. */
 export interface PoolState {
   readonly limits: PoolLimits
-  readonly models: ReadonlyMap<string, ModelState>
+  readonly models: Table<ModelState>
   /** Models with `minInstances` > 0, so that nothing has to be searched after each event. */
   readonly minimums: readonly string[]
   readonly instances: readonly Instance[]
@@ -260,6 +261,8 @@ export interface PoolState {
   /** When the earliest ticket times out; may be earlier than that, never later. */
   readonly ticketDeadline: number
   readonly alarm: number
+  /** The last look at those who wait has left all as it was, and so would another before the alarm rings or something else happens. */
+  readonly isSettled: boolean
   /** Some domain holds more than its limit, by measurement or new limits. */
   readonly overBudget: boolean
   readonly host: { readonly reading: HostReading; readonly at: number } | undefined
@@ -281,7 +284,7 @@ export const NO_ALARM: number = Number.POSITIVE_INFINITY
 export function emptyState(limits: PoolLimits): PoolState {
   return {
     limits,
-    models: new Map(),
+    models: new Table(),
     minimums: [],
     instances: [],
     queues: [],
@@ -292,6 +295,7 @@ export function emptyState(limits: PoolLimits): PoolState {
     loads: 0,
     ticketDeadline: NO_ALARM,
     alarm: NO_ALARM,
+    isSettled: false,
     overBudget: false,
     host: undefined,
     contexts: { parked: [], room: Number.POSITIVE_INFINITY, number: 0, written: [] },

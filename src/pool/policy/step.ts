@@ -17,6 +17,7 @@ import type {
   Ticket,
 } from './state.ts'
 import { NO_ALARM } from './state.ts'
+import type { Table } from './table.ts'
 import type { Wait } from './wait.ts'
 
 /** One decision in the making. Lives no longer than the call of `decide`; the states it passes through are never changed in place. */
@@ -32,8 +33,19 @@ export interface Step {
   wantsHost: boolean
   /** Kept for as long as the instances are the same. */
   books: Books | undefined
+  /** Kept for as long as the models are the same. */
+  costs: Costs | undefined
+  /** Nobody who waits is better or worse off for what happened. */
+  isOfNoMatter: boolean
   /** The next moment at which time alone changes a decision. */
   wakeAt: number
+}
+
+/** What losing each instance would cost at this moment, as far as that was asked for. */
+interface Costs {
+  /** The models that this holds for. */
+  readonly of: Table<ModelState>
+  readonly known: Map<Instance, number>
 }
 
 /** Sums over all instances. */
@@ -201,8 +213,7 @@ export function removeInstance(step: Step, id: string): void {
 
 export function changeModel(step: Step, id: string, change: Partial<ModelState>): void {
   const model = step.state.models.get(id)
-  if (model === undefined) return
-  step.state.models = new Map(step.state.models).set(id, modelWith(model, change))
+  if (model !== undefined) step.state.models = step.state.models.with(id, modelWith(model, change))
 }
 
 /** Copies of a model made after its present plan, those on their way out included. */
@@ -231,13 +242,14 @@ export function newTurn(): Turn {
   }
 }
 
-/** The entries of a turn with one more; who has none yet gets a map of its own. */
+/** The entries of a turn with one more; who has none yet gets a map of its own. They are handed on only when the turn is over. */
 export function noted<Value>(
   entries: ReadonlyMap<string, Value>,
   id: string,
   value: Value,
 ): ReadonlyMap<string, Value> {
-  return new Map(entries).set(id, value)
+  const own = entries === NO_ENTRIES ? new Map<string, Value>() : (entries as Map<string, Value>)
+  return own.set(id, value)
 }
 
 export function newStep(state: PoolState, at: number, rules: Rules): Step {
@@ -249,6 +261,8 @@ export function newStep(state: PoolState, at: number, rules: Rules): Step {
     host: undefined,
     wantsHost: false,
     books: undefined,
+    costs: undefined,
+    isOfNoMatter: false,
     wakeAt: NO_ALARM,
   }
 }

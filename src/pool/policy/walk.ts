@@ -6,6 +6,7 @@ import { seekMinimum } from './seek-minimum.ts'
 import type { Instance, ModelState, PoolState, Ticket } from './state.ts'
 import { command, copiesOf, newTurn, setInstance, ticketsOf, wake, type Step, type Turn } from './step.ts'
 import { holdForThreads } from './threads.ts'
+import { isComing } from './waiting.ts'
 
 interface Cursor {
   readonly tickets: readonly Ticket[]
@@ -16,14 +17,18 @@ const NOBODY_WAITS: PoolState['waits'] = new Map()
 
 /** R2, F4: after every event, all who wait are looked at again in their order, by the same rule as new ones. */
 export function walk(step: Step): void {
-  const { queues, minimums, instances } = step.state
-  const idle = queues.length === 0 && minimums.length === 0
-  if (idle && instances.every(({ state }) => state === 'ready' || state === 'draining'))
-    return forgetWaits(step)
+  if (isNobodyWaiting(step.state)) return forgetWaits(step)
   const turn = placeUntilSettled(step)
-  for (const id of minimums) restoreMinimum(step, turn, id)
+  for (const id of step.state.minimums) restoreMinimum(step, turn, id)
   dropUnwantedLoads(step)
   step.state.waits = turn.waits
+}
+
+/** No ticket, no minimum, no load that could be of no use any more. */
+export function isNobodyWaiting({ queues, minimums, instances }: PoolState): boolean {
+  if (queues.length > 0 || minimums.length > 0) return false
+  for (const { state } of instances) if (state !== 'ready' && state !== 'draining') return false
+  return true
 }
 
 /**
@@ -110,6 +115,7 @@ function restoreMinimum(step: Step, turn: Turn, id: string): void {
 
 /** R10: loads nobody waits for any more are cancelled, the youngest first. */
 function dropUnwantedLoads(step: Step): void {
+  if (!step.state.instances.some(isComing)) return
   for (const load of step.state.instances.toReversed()) {
     if (load.state !== 'loading' && load.state !== 'warming') continue
     if (step.rules.isWanted(step.state, load)) continue

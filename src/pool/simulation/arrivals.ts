@@ -58,7 +58,11 @@ export class Arrivals {
     onEnd: (visitor: Visitor) => void,
   ): VisitRequest {
     const visit: VisitRequest = { model, hold, onEnd }
-    if (conversation !== undefined) Object.assign(visit, this.#streams.request(conversation, turn))
+    if (conversation !== undefined) {
+      const { chain, answered } = this.#streams.request(conversation, turn)
+      visit.chain = chain
+      visit.answered = answered
+    }
     if (priority !== undefined) visit.priority = priority
     if (timeout !== undefined) visit.timeout = timeout
     if (tokens !== undefined) visit.prompt = { tokens, cached, disk }

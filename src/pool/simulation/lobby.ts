@@ -1,5 +1,5 @@
 import type { SerializedError } from '../../base/errors.ts'
-import type { CommandOf } from '../policy/messages.ts'
+import type { CommandOf, PoolFact } from '../policy/messages.ts'
 import { answeredChain } from './conversations.ts'
 import type { Copy, PhysicalSlot } from './copy.ts'
 import type { MachineSurroundings } from './machine-surroundings.ts'
@@ -143,8 +143,11 @@ export class Lobby {
     this.#end(visitor, 'done')
     const untouched = manner === 'leaves'
     const unprepared = request.manner === 'leaves'
-    const known = { type: 'lease-released', lease, instance, slot, chain, untouched, unprepared } as const
-    const release = manner === 'answers' && usage !== undefined ? { ...known, usage } : known
+    const type = 'lease-released'
+    const release: PoolFact =
+      manner === 'answers' && usage !== undefined
+        ? { type, lease, instance, slot, chain, untouched, unprepared, usage }
+        : { type, lease, instance, slot, chain, untouched, unprepared }
     this.#around.report(release)
     if (request.twice === true) this.#around.after(SMALL_DELAY, () => this.#around.report({ ...release }))
   }

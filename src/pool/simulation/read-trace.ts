@@ -15,7 +15,8 @@ export function readTrace(lines: Iterable<string>, name: string): Trace {
   return reader.trace()
 }
 
-class TraceReader {
+/** Takes a trace line by line, as they come. */
+export class TraceReader {
   readonly #name: string
   #line = 0
   #header: HeaderLine | undefined
@@ -30,6 +31,7 @@ class TraceReader {
     this.#name = name
   }
 
+  /** @throws ModelyardError `invalid_request` naming the line */
   read(line: string): void {
     this.#line++
     if (line.trim() === '') return
@@ -66,7 +68,9 @@ class TraceReader {
   }
 
   #readRequest(value: unknown): void {
-    const request = this.#shaped(requestLine, value) as TraceRequest
+    // There are hundreds of thousands of them, and next to all are as they should be.
+    const isRight = requestLine.isRight?.(value) === true
+    const request = (isRight ? value : this.#shaped(requestLine, value)) as TraceRequest
     this.#requests.push(request)
     this.#noteBeginning(request)
     if (!this.#asked.has(request.model)) this.#asked.set(request.model, this.#line)
@@ -103,6 +107,7 @@ class TraceReader {
     return new ModelyardError('invalid_request', `${this.#name}, line ${line}: ${what}.${remedy}`)
   }
 
+  /** All that was read. @throws ModelyardError `invalid_request` */
   trace(): Trace {
     if (this.#header === undefined) throw this.#wrong('the trace is empty', 1)
     for (const [model, line] of this.#asked) {
