@@ -84,9 +84,9 @@ export class PoolDriver {
 
   /** One event after the other; `decide` is never entered twice. The fact is the pool's from here on. */
   dispatch(fact: PoolFact): void {
-    const event = fact as { at: number } & PoolFact
-    event.at = this.now()
-    this.#events.push(event)
+    const stamped = fact as { at: number } & PoolFact
+    stamped.at = this.now()
+    this.#events.push(stamped)
     if (this.#isDeciding) return
     this.#isDeciding = true
     try {

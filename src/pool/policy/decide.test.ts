@@ -45,32 +45,33 @@ describe('decide (R1)', () => {
   })
 })
 
-describe('what matters only to those who wait', () => {
-  /** Whether they are looked at when a prompt is evaluated while so many wait for the one slot, so long after that. */
-  function isLookedAt(waiting: number, late = 0): boolean {
-    let last: { before: PoolState; event: PoolEvent } | undefined
+describe('what matters to nobody', () => {
+  /** For each prompt that is evaluated, so long after that: whether those who wait are looked at. There are two slots. */
+  function looks(requests: number, late = 0): boolean[] {
+    const prompts: { before: PoolState; event: PoolEvent }[] = []
     const world = newWorld({
       observe: ({ before, event }) => {
-        if (event.type === 'prompt-evaluated') last ??= { before, event }
+        if (event.type === 'prompt-evaluated' && before.runs === 2) prompts.push({ before, event })
       },
     })
-    world.declare(sized('m', 40))
+    world.declare(sized('m', 40, { slots: 2 }))
     const chain = requestChain('s', 'c', 0)
-    for (let count = 0; count <= waiting; count++) world.request({ model: 'm', chain, hold: 1000 })
-    world.run(10_000)
-    if (last === undefined) throw new Error('no prompt was evaluated')
-    const { before, event } = last
-    let looks = 0
-    decide(before, { ...event, at: event.at + late }, { ...RULES, walk: () => looks++ })
-    return looks > 0
+    for (let count = 0; count < requests; count++) world.request({ model: 'm', chain, hold: 1000 })
+    world.run(1000)
+    return prompts.map(({ before, event }) => {
+      let count = 0
+      decide(before, { ...event, at: event.at + late }, { ...RULES, walk: () => count++ })
+      return count > 0
+    })
   }
 
-  it('needs no look when nobody waits', () => {
-    expect(isLookedAt(0)).toBe(false)
-    expect(isLookedAt(1)).toBe(true)
+  it('needs no look when nobody waits, and none when the last one found nothing to do', () => {
+    expect(looks(2)).toEqual([false, false])
+    // The look that granted the two slots was not the last: it changed something.
+    expect(looks(3)).toEqual([true, false])
   })
 
   it('is not a reason to miss what time has brought about', () => {
-    expect(isLookedAt(0, 3_600_000)).toBe(true)
+    expect(looks(2, 3_600_000)).toEqual([true, true])
   })
 })

@@ -77,7 +77,7 @@ function spareAmong(step: Step, may: (instance: Instance) => boolean): Instance[
   const candidates = step.state.instances.filter(may)
   if (candidates.length === 0) return candidates
   const cost = costs(step)
-  candidates.sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
+  if (candidates.length > 1) candidates.sort((a, b) => cost(a) - cost(b) || a.usedAt - b.usedAt)
   const left = new Map<string, number>()
   const isSpare = ({ model }: Instance): boolean => {
     const state = step.state.models.get(model)
@@ -85,9 +85,14 @@ function spareAmong(step: Step, may: (instance: Instance) => boolean): Instance[
     left.set(model, spare - 1)
     return spare > 0
   }
+  if (areOfDifferentModels(candidates)) return candidates.filter(isSpare)
   // Copies of one model can differ in what they hold: the smaller stay, or what is needed might never come free (R9).
   const spare = new Set(candidates.toSorted((a, b) => b.total - a.total).filter(isSpare))
   return candidates.filter((instance) => spare.has(instance))
+}
+
+function areOfDifferentModels(instances: readonly Instance[]): boolean {
+  return instances.every(({ model }, index) => instances.findIndex((one) => one.model === model) === index)
 }
 
 export function isSoftlyPinned(state: PoolState): (instance: Instance) => boolean {

@@ -1,9 +1,9 @@
 import { formatDuration } from '../../base/durations.ts'
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
-import { instanceDraft } from './copies.ts'
+import { instanceDraft, type Draft } from './copies.ts'
 import { askedOnceMore } from './cost.ts'
 import { tokensIn } from './context-worth.ts'
-import type { ParkOrder } from './messages.ts'
+import type { CommandOf, ParkOrder } from './messages.ts'
 import { chooseBranch } from './branch.ts'
 import { orderPark } from './park.ts'
 import { chooseRestore, type RestoreChoice } from './restore.ts'
@@ -19,7 +19,7 @@ export function grant(step: Step, ticket: Ticket, choice: SlotChoice): void {
   const { park, restore, keptPrefix } = preparationFor(step, ticket, choice, slot)
   const lease = `lease-${step.state.leases + 1}`
   const loadMs = waitedForLoad(instance, ticket)
-  command(step, {
+  const order: Draft<CommandOf<'grant-lease'>> = {
     type: 'grant-lease',
     ticket: ticket.id,
     lease,
@@ -27,13 +27,15 @@ export function grant(step: Step, ticket: Ticket, choice: SlotChoice): void {
     instance: instance.id,
     slot: index,
     keptPrefix,
-    ...(park.length > 0 && { park }),
-    ...(restore !== undefined && { restore: restore.context.id }),
-    ...paceOf(step, ticket),
     queueMs: step.at - ticket.arrivedAt,
     loadMs,
     reason: reasonFor(step, ticket, choice, slot, loadMs, restore),
-  })
+  }
+  if (park.length > 0) order.park = park
+  if (restore !== undefined) order.restore = restore.context.id
+  const pace = step.state.models.get(ticket.model)?.contexts.prefillPerToken
+  if (pace !== undefined) order.pace = pace
+  command(step, order)
   dequeue(step, ticket.model, ticket.id)
   const parking = park.map(({ context }) => context)
   const reading = restore?.context.id
@@ -95,11 +97,6 @@ function occupy(
   setInstance(step, busier)
   step.state.leases = step.state.leases + 1
   if (ticket.within === undefined) step.state.runs = step.state.runs + 1
-}
-
-function paceOf({ state }: Step, { model }: Ticket): { pace?: number } {
-  const pace = state.models.get(model)?.contexts.prefillPerToken
-  return pace === undefined ? {} : { pace }
 }
 
 /** The part of the wait in which the granting instance was being loaded. */

@@ -39,7 +39,10 @@ export function leavingWait(instances: readonly Instance[]): Wait {
 
 export function idleWait(step: Step, demand: Demand): Wait {
   const full = crowd(step, demand)
-  if (full !== undefined) return { kind: 'places', ...full, limit: step.state.limits.maxLargeModels }
+  if (full !== undefined) {
+    const { large, holders } = full
+    return { kind: 'places', large, limit: step.state.limits.maxLargeModels, holders }
+  }
   const { domain, needs, free } = tightest(step, demand)
   return { kind: 'idle', domain, needs, free, holders: movable(step, demand).map(({ id }) => id) }
 }

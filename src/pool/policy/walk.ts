@@ -70,8 +70,8 @@ function waitForWarmUp(step: Step, turn: Turn, instance: Instance): void {
 /** True when a ticket was ended that somebody who still waits may have waited for. */
 function placeAll(step: Step, turn: Turn): boolean {
   let hasEnded = false
-  const lines = step.state.queues.map((queue): Cursor => ({ tickets: ranked(step, queue), next: 0 }))
-  if (lines.length > 1) lines.sort((a, b) => compareHeads(step, a, b))
+  const lines: Cursor[] = []
+  for (const queue of step.state.queues) putIn(step, lines, { tickets: ranked(step, queue), next: 0 })
   for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
     const ticket = line.tickets[line.next]
     if (ticket === undefined) continue
@@ -81,7 +81,7 @@ function placeAll(step: Step, turn: Turn): boolean {
     // What stops the first of a model stops all behind it.
     if (outcome === 'blocked') continue
     line.next++
-    if (line.next < line.tickets.length) putBack(step, lines, line)
+    if (line.next < line.tickets.length) putIn(step, lines, line)
   }
   return hasEnded
 }
@@ -92,7 +92,7 @@ function compareHeads(step: Step, a: Cursor, b: Cursor): number {
 }
 
 /** Into its place in the order of first tickets. */
-function putBack(step: Step, lines: Cursor[], line: Cursor): void {
+function putIn(step: Step, lines: Cursor[], line: Cursor): void {
   let index = 0
   while (index < lines.length && compareHeads(step, lines[index] as Cursor, line) < 0) index++
   lines.splice(index, 0, line)
