@@ -99,11 +99,9 @@ export class ContextFolder implements ContextShelf {
     const placed = this.#place(context, sealed)
     this.#placing.set(context, placed)
     // Nobody waits for the disk: until the record has its name, only a restart would miss it.
-    this.#track(
-      placed.then(async () => this.#commit(context, textFor)),
-      this.#pending,
-    )
-    return { bytes, placed }
+    const settled = placed.then(async () => this.#commit(context, textFor))
+    this.#track(settled, this.#pending)
+    return { bytes, placed, settled }
   }
 
   async #place(context: string, sealed: Promise<void> | undefined): Promise<void> {

@@ -6,6 +6,8 @@ export interface ShelvedContext {
   readonly bytes: number
   /** Resolves when the file is whole and has its name; rejects when nothing came of it, and nothing is left. */
   readonly placed: Promise<void>
+  /** Resolves when another process would find it; rejects when none will. */
+  readonly settled: Promise<void>
 }
 
 /** Writes a slot to a file; what it says of it is of use only where the file is not whole yet. */

@@ -31,7 +31,7 @@ function scene(
   const shelf = {
     park: async (_: ParkOrder, write: (path: string) => Promise<unknown>) => {
       await write('/nowhere')
-      return { bytes: 1, placed: Promise.resolve() }
+      return { bytes: 1, placed: Promise.resolve(), settled: Promise.resolve() }
     },
     room: async () => 1,
     placeOf: async () => '/nowhere',
@@ -117,7 +117,7 @@ describe('a conversation that takes the slot of another', () => {
 
   it('does not wait until the file of the other is whole', async () => {
     const never = new Promise<void>(() => undefined)
-    const all = scene({ shelf: { park: async () => ({ bytes: 1, placed: never }) } })
+    const all = scene({ shelf: { park: async () => ({ bytes: 1, placed: never, settled: never }) } })
     expect(await all.prepare({ park: [ORDER], restore: 'context-7' })).toMatchObject({ holds: true })
     expect(all.facts).toContain('park-finished')
   })
@@ -138,10 +138,24 @@ describe('a conversation that takes the slot of another', () => {
   })
 })
 
+it('a file is told as safe when the disk has it, and never when it has not', async () => {
+  let safe: () => void = () => undefined
+  const settled = new Promise<void>((done) => {
+    safe = done
+  })
+  const all = scene({ shelf: { park: async () => ({ bytes: 1, placed: Promise.resolve(), settled }) } })
+  await all.prepare({ park: [ORDER] })
+  await tick()
+  expect(all.facts).not.toContain('park-settled')
+  safe()
+  await tick()
+  expect(all.facts).toContain('park-settled')
+})
+
 it('a file that does not become whole after its slot was given away is told as one that could not be written', async () => {
   const placed = Promise.reject(new Error('the disk is full'))
   placed.catch(() => undefined)
-  const all = scene({ shelf: { park: async () => ({ bytes: 1, placed }) } })
+  const all = scene({ shelf: { park: async () => ({ bytes: 1, placed, settled: placed }) } })
   await all.prepare({ park: [ORDER] })
   await tick()
   expect(all.facts.filter((type) => type !== 'context-room-measured')).toEqual([

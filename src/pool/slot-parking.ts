@@ -68,7 +68,7 @@ export class SlotParking {
     const { context } = order
     const begun = clock.now()
     try {
-      const { bytes, placed } = await shelf.park(order, async (path) => {
+      const { bytes, placed, settled } = await shelf.park(order, async (path) => {
         // Somebody else's slot may have been given away since: what it holds now is not what this file is to be named after.
         const lease =
           own === undefined || own.slot === order.slot ? undefined : leaseOn(own.instance, order.slot)
@@ -78,6 +78,11 @@ export class SlotParking {
       })
       report({ type: 'park-finished', context, bytes, took: clock.now() - begun })
       placed.catch((thrown: unknown) => this.#reportFailure(context, thrown))
+      settled.then(
+        () => report({ type: 'park-settled', context }),
+        // What can be read is of use as long as this server lives.
+        () => undefined,
+      )
       void this.#measureRoom()
     } catch (thrown) {
       this.#reportFailure(context, thrown)

@@ -45,7 +45,12 @@ export function parkFinished(step: Step, event: EventOf<'park-finished'>): void 
   learnFromWriting(step, written, took)
   const { id, model, tokens } = written
   announce(step, 'context-parked', { model, context: id, tokens, bytes, took })
-  dropBeginningsOf(step, written)
+}
+
+/** What was parked survives a kill at any moment: earlier turns go when the later one is safe, and not before. */
+export function parkSettled(step: Step, { context: id }: EventOf<'park-settled'>): void {
+  const context = findContext(step.state, id)
+  if (context !== undefined) dropBeginningsOf(step, context)
 }
 
 export function parkFailed(step: Step, { context: id, reason }: EventOf<'park-failed'>): void {

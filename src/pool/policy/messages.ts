@@ -151,6 +151,8 @@ export type PoolFact =
       readonly took: number
     }
   | { readonly type: 'park-failed'; readonly context: string; readonly reason: string }
+  /** It would be found again after a kill of the server. */
+  | { readonly type: 'park-settled'; readonly context: string }
   | {
       readonly type: 'restore-finished'
       readonly context: string

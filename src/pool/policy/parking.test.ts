@@ -151,6 +151,25 @@ describe('contexts that survive (R16)', () => {
     expect(world.state.contexts.parked.map(({ chain }) => chain.length)).toEqual([5, 7])
   })
 
+  it('stay beside a later turn until that one would survive a kill of the server', () => {
+    const { world } = setting({ mode: 'worth' })
+    for (const [name, number] of [
+      ['a', 0],
+      ['b', 0],
+      ['a', 1],
+    ] as const)
+      visit(world, { chain: turn(name, number) })
+    world.request({ model: 'm', chain: turn('b', 1), hold: 100 })
+    const ofFirst = (): number[] =>
+      world.state.contexts.parked
+        .filter(({ chain, writer }) => chain[0]?.hash === 'a' && writer === undefined)
+        .map(({ chain }) => chain.length)
+    world.run(world.now + 25)
+    expect(ofFirst()).toEqual([3, 5])
+    world.run(world.now + 25)
+    expect(ofFirst()).toEqual([5])
+  })
+
   it('BR-51, BR-61: of other weights or another kind of cache are dropped when the model is loaded anew', () => {
     const { world } = setting({ mode: 'worth' })
     visit(world, { chain: turn('a') })

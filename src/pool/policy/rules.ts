@@ -24,6 +24,7 @@ import {
   contextsUnwanted,
   parkFailed,
   parkFinished,
+  parkSettled,
   restoreFinished,
 } from './handle-contexts.ts'
 import {
@@ -72,6 +73,7 @@ const HANDLERS: Handlers = {
   'context-room-measured': contextRoomMeasured,
   'park-finished': parkFinished,
   'park-failed': parkFailed,
+  'park-settled': parkSettled,
   'restore-finished': restoreFinished,
   'contexts-unwanted': contextsUnwanted,
   'clock-ticked': () => undefined,

@@ -6,6 +6,8 @@ import type { MachineSurroundings } from './machine-surroundings.ts'
 
 /** Milliseconds that writing a slot takes. */
 const WRITING = 20
+/** Milliseconds from a file's end until a kill of the server would not cost it. */
+const SETTLING = 10
 /** Milliseconds that reading one takes where sizes are not known. */
 const READING = 5
 /** Bytes of a simulated token on disk; what no plan says. */
@@ -47,8 +49,9 @@ export class SimulatedShelf {
     const took = writingTime(copy, tokens)
     if (!fails) this.files.set(context, { content, identity: copy.plan.key, bytes })
     this.#around.after(took, () => {
-      if (fails) this.#around.report({ type: 'park-failed', context, reason: 'the disk said no' })
-      else this.#around.report({ type: 'park-finished', context, bytes, took })
+      if (fails) return this.#around.report({ type: 'park-failed', context, reason: 'the disk said no' })
+      this.#around.report({ type: 'park-finished', context, bytes, took })
+      this.#around.after(SETTLING, () => this.#around.report({ type: 'park-settled', context }))
     })
   }
 
