@@ -278,8 +278,9 @@ class RunningTask implements RunReader {
     const { task, cache } = this.#request
     if ('error' in outcome || cache === 'none') return {}
     if (task.kind !== 'chat' && task.kind !== 'completion') return {}
-    const { usage: counted, timings } = outcome.result
-    const usage = { ...counted, prefill: timings.prefill }
+    const { timings } = outcome.result
+    const { promptTokens, cachedTokens, completionTokens } = outcome.result.usage
+    const usage = { promptTokens, cachedTokens, completionTokens, prefill: timings.prefill }
     if (this.#request.keep === true) return { fingerprint: sharedBeginning(task), usage, keep: true }
     if (task.kind === 'completion') return { fingerprint, usage }
     return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()), usage }

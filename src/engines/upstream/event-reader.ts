@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Part } from '../../tasks/part.ts'
-import { AlikeEvents } from './alike-events.ts'
+import { AlikeEvents, type AlikePiece } from './alike-events.ts'
 import type { WireAnswer, WireChunk } from './wire-answer.ts'
 
 /** Longest event that is read: a stream without line ends must not fill the memory. */
@@ -43,17 +43,24 @@ export class EventReader {
   }
 
   #readEvent(data: string, parts: Part[]): void {
-    const piece = this.#alike.pieceOf(data)
-    if (piece !== undefined) {
-      if (piece.text !== '') parts.push(piece)
+    const alike = this.#alike.pieceOf(data)
+    if (alike !== undefined) {
+      if (alike.text !== '') parts.push(alike)
       return
     }
     const read = this.#answer.read(parsed(data))
     parts.push(...read)
-    const [part] = read
-    const isPlain = part?.type === 'reasoning' || (part?.type === 'text' && part.logprobs === undefined)
-    if (read.length === 1 && isPlain) this.#alike.learn(data, part)
+    const piece = onlyPiece(read)
+    if (piece !== undefined) this.#alike.learn(data, piece)
   }
+}
+
+/** The one piece of plain text in them, behind the beginning or alone. */
+function onlyPiece(parts: readonly Part[]): AlikePiece | undefined {
+  const [part, ...more] = parts[0]?.type === 'started' ? parts.slice(1) : parts
+  if (part === undefined || more.length > 0) return undefined
+  if (part.type === 'reasoning') return part
+  return part.type === 'text' && part.logprobs === undefined ? part : undefined
 }
 
 function parsed(data: string): WireChunk {
