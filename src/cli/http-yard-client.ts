@@ -9,6 +9,7 @@ import type { LoadForecast } from '../pool/forecast.ts'
 import { contentText } from '../tasks/message.ts'
 import type { YardEvent } from '../events/event-map.ts'
 import type { Explanation, SettingStatus } from '../server/control-port.ts'
+import { tellOfForeignFile } from './foreign-file.ts'
 import { openLocal, readBytes, readJson, type LocalRequest } from './http-json.ts'
 import type { YardState } from '../yard-state.ts'
 import type {
@@ -183,8 +184,16 @@ export class HttpYardClient implements YardClient {
     return (await readJson(await this.#open(path, options))) as T
   }
 
-  /** Asks again with a key when one is wanted. */
   async #open(path: string, options: LocalRequest): Promise<IncomingMessage> {
+    try {
+      return await this.#request(path, options)
+    } catch (error) {
+      throw tellOfForeignFile(error, this.server.url)
+    }
+  }
+
+  /** Asks again with a key when one is wanted. */
+  async #request(path: string, options: LocalRequest): Promise<IncomingMessage> {
     const url = `${this.server.url}${path}`
     const send = (): Promise<IncomingMessage> =>
       openLocal(url, { ...options, headers: { ...options.headers, ...this.#headers } })

@@ -113,6 +113,6 @@ class OwnedHome implements HomeClaim {
 /** The error for whoever comes second. */
 export function homeInUse(directory: string, { pid, url }: HomeOwner): ModelyardError {
   const where = url === undefined ? `process ${pid}` : `process ${pid}, ${url}`
-  const message = `The home ${directory} is in use by another Modelyard (${where}). Use that one, stop it, or choose another home.`
+  const message = `The home ${directory} is in use by another Modelyard (${where}). Use that one, stop it, or choose another home (MODELYARD_HOME=DIR, or the option home of createYard).`
   return new ModelyardError('home_in_use', message, { details: { directory, pid, url: url ?? null } })
 }

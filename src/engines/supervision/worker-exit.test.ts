@@ -74,6 +74,14 @@ describe('a load that the engine refused', () => {
     })
   })
 
+  it('because the engine is not installed is no crash', () => {
+    const missing = new ModelyardError('engine_missing', 'transformers is not installed.')
+    expect(loadRefused(missing, exit()).toJSON()).toMatchObject({
+      code: 'engine_missing',
+      details: { failure: 'missing_engine' },
+    })
+  })
+
   it('by an error of no class is a crash of the engine, named with its model', () => {
     expect(loadRefused(new ModelyardError('internal', 'oops'), exit()).toJSON()).toEqual({
       code: 'model_load_failed',

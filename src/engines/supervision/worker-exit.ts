@@ -74,7 +74,8 @@ export function loadEndedByExit(exit: WorkerExit): ModelyardError {
 
 /** The engine's own load error, with the worker's log lines added; an error of no class is a `crash` of the engine. */
 export function loadRefused(error: ModelyardError, exit: WorkerExit): ModelyardError {
-  const details = { failure: 'crash', ...error.details, logTail: exit.logTail }
+  const failure: LoadFailureClass = error.code === 'engine_missing' ? 'missing_engine' : 'crash'
+  const details = { failure, ...error.details, logTail: exit.logTail }
   const options: ModelyardErrorOptions =
     error.retryAfter === undefined ? { details } : { details, retryAfter: error.retryAfter }
   const { code } = error

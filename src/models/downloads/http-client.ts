@@ -179,7 +179,7 @@ export function connectionError(url: URL, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException
   const unreachable = code !== undefined && CONNECT_FAILURES.has(code)
   const problem = unreachable
-    ? `cannot be reached (${code}). Is there a network?`
+    ? `cannot be reached (${code}). Is there a network? HF_ENDPOINT names a mirror of the hub, HTTPS_PROXY a proxy.`
     : `the connection failed: ${message}`
   return transferError(url, problem, { retryable: code !== 'ENOTFOUND', unreachable, cause: error })
 }
