@@ -88,7 +88,7 @@ function addTalking(root: Command, context: CommandContext, perform: Perform): v
       examples(
         'run smollm2 "What is the capital of France? Answer in one word."',
         'run smollm2 "Sum this up:" - < notes.txt',
-        'run smollm2 --json --temperature 0 "Say hello."',
+        'run smollm2 --json --temperature 0 --max-tokens 50 "Say hello."',
       ),
     )
     .action((model, prompt, options) =>
@@ -410,7 +410,10 @@ function addMachine(root: Command, context: CommandContext, perform: Perform): v
     .action((options) =>
       perform(import('./commands/doctor.ts').then(({ doctor }) => doctor(context, options))),
     )
-  const engines = root.command('engines').description('the runtimes that models run on')
+  const engines = root
+    .command('engines')
+    .description('the runtimes that models run on')
+    .addHelpText('after', examples('engines list', 'engines install llama-server'))
   withJson(engines.command('list'))
     .description('list the engines, their versions and what is missing')
     .option('--verbose', 'say more on standard error')

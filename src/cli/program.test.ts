@@ -75,10 +75,16 @@ describe('the command line (C1)', () => {
     expect(printed()).toMatch(/install \[options\] \[ENGINE\]/)
   })
 
-  it.each(COMMANDS)('%s --help has examples', async (command) => {
+  it.each([...COMMANDS, 'contexts', 'engines'])('%s --help has examples', async (command) => {
     const { context, printed } = desk()
     expect(await runProgram(context, [...command.split(' '), '--help'])).toBeUndefined()
     expect(printed()).toContain('Examples:\n  modelyard')
+  })
+
+  it('an example of an answer that is the same each time has an end, also where the model finds none', async () => {
+    const { context, printed } = desk()
+    await runProgram(context, ['run', '--help'])
+    expect(printed()).toMatch(/modelyard run .*--temperature 0 --max-tokens 50 /)
   })
 
   it.each(COMMANDS.filter((command) => !WITHOUT_DOCUMENT.has(command)))('%s has --json', async (command) => {
