@@ -24,12 +24,11 @@ export async function runCommandLine(words: readonly string[]): Promise<never> {
     signal: interrupts.signal,
     openYard: (options, wishes) => openYard(context, options, wishes),
   }
-  const code = await keptAlive(performed(context, words).catch((error: unknown) => fail(error, err, words)))
+  const failed = (error: unknown): Promise<ExitCode> => fail(error, err, words, interrupts)
+  const code = await keptAlive(performed(context, words).catch(failed))
   await keptAlive(err.flush())
   // A command that an interrupt ended early says so, whatever it made of it.
-  process.exit(
-    code === EXIT.interrupted ? (interrupts.exitCode ?? code) : (code ?? interrupts.exitCode ?? EXIT.ok),
-  )
+  process.exit(code === undefined ? (interrupts.exitCode ?? EXIT.ok) : interrupts.codeFor(code))
 }
 
 /** A command whose output did not arrive has failed, whatever it says itself. */
@@ -40,9 +39,15 @@ async function performed(context: CommandContext, words: readonly string[]): Pro
   return code
 }
 
-async function fail(error: unknown, err: Output, words: readonly string[]): Promise<ExitCode> {
+async function fail(
+  error: unknown,
+  err: Output,
+  words: readonly string[],
+  interrupts: Interrupts,
+): Promise<ExitCode> {
   return await reportError(error, err, {
     json: words.includes('--json'),
     verbose: words.includes('--verbose'),
+    codeFor: (code) => interrupts.codeFor(code),
   })
 }

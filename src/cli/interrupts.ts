@@ -28,6 +28,11 @@ export class Interrupts {
     return this.#received && codeOf(this.#received)
   }
 
+  /** What a command ends with whose own code is this one: it was ended early by a signal, and says which. */
+  codeFor(code: ExitCode): ExitCode {
+    return code === EXIT.interrupted ? (this.exitCode ?? code) : code
+  }
+
   #receive(name: SignalName): void {
     if (this.#received !== undefined) {
       this.#leave(codeOf(name))

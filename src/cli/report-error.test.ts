@@ -25,6 +25,13 @@ describe('errors', () => {
     })
   })
 
+  it('have the exit code of the process, also after SIGTERM', async () => {
+    const { context, err } = createDesk()
+    const report = { json: true, verbose: false, codeFor: () => 143 as const }
+    expect(await reportError(new ModelyardError('aborted', 'Interrupted.'), context.err, report)).toBe(143)
+    expect(JSON.parse(err())).toMatchObject({ error: { code: 'aborted', exitCode: 143 } })
+  })
+
   it('that nobody foresaw say how to see more, and --verbose shows where they happened', async () => {
     const { context, err } = createDesk()
     expect(await reportError(new TypeError('x is not a function'), context.err, PLAIN)).toBe(1)

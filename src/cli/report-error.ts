@@ -7,12 +7,15 @@ export interface ErrorReport {
   json: boolean
   /** Stack traces and causes are shown as well. */
   verbose: boolean
+  /** What the process exits with where that is not the error's own code: after SIGTERM. */
+  codeFor?: (code: ExitCode) => ExitCode
 }
 
 /** Tells what went wrong, in words or as JSON, on standard error. @returns the exit code that says the same */
 export async function reportError(thrown: unknown, err: Output, report: ErrorReport): Promise<ExitCode> {
   const error = toModelyardError(thrown)
-  const exitCode = exitCodeOf(error)
+  const own = exitCodeOf(error)
+  const exitCode = report.codeFor?.(own) ?? own
   if (report.json) await err.json({ error: { ...error.toJSON(), exitCode } })
   // Who pressed Ctrl-C knows it.
   else if (error.code !== 'aborted') await err.line(describeError(error, err, report.verbose))

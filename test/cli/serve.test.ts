@@ -221,6 +221,18 @@ describe('commands beside a running server (C0)', () => {
       .toMatchObject({ active: 0 })
   })
 
+  it('the JSON of a command that SIGTERM ends has the exit code that it ends with', async () => {
+    const server = await home.serve()
+    const asked = home.start(['run', 'fake', 'slowly', '--json'])
+    await expect
+      .poll(async () => (await json(`${server.url}/api/yard/state`)).runs, { timeout: 30_000 })
+      .toMatchObject({ active: 1 })
+    asked.kill('SIGTERM')
+    const { code, err } = await asked.ended
+    expect(code).toBe(143)
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'aborted', exitCode: 143 } })
+  })
+
   it('a server with keys is spoken to with the key of its configuration, or of the environment', async () => {
     await home.configure({ models: SCRIPTED_MODELS, server: { keys: { inference: 'one', admin: 'two' } } })
     const server = await home.serve()
