@@ -70,7 +70,7 @@ describe.skipIf(process.platform === 'win32')('engines install llama-server --fr
       /^Installing the engine llama-server v0\.4\.0 into .*compiled for this processor/,
     )
     expect(made.err()).toMatch(
-      /unpacking v0\.4\.0[^]*\[2\/2\] Linking[^]*Installed llama-server 0\.4\.0-dev in/,
+      /unpacking v0\.4\.0[^]*compiling 2 files at a time[^]*\[2\/2\] Linking[^]*Installed llama-server 0\.4\.0-dev in/,
     )
     const [configured = []] = await calls('cmake')
     expect(configured).toEqual(

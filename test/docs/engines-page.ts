@@ -62,8 +62,9 @@ const UNVERIFIED = [
   'an abort in sd-server: who asked is let go at once; builds that say `cancel_generating: false` (all of these) make the one image that was begun to its end, and the next run waits for it; `unload --force` ends the process',
   'sd-server on a GPU: the device that `memory` names is the one its process sees; not run on any',
   'image to image: not there',
-  'vLLM, SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard and fakes; no real one of these in this version',
-  'vLLM in several processes as one worker (`start: {count: 2}`): real code, run with small programs that behave so; not with vLLM',
+  'SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard, a real vLLM 0.32 on a CPU (docs/decisions/2026-12-01-real-vllm.md) and fakes; none of these',
+  'vLLM in several processes as one worker (`start: {count: 2}`): run with a real vLLM 0.32 in two processes on one CPU; not on several GPUs',
+  'llama-server compiled by `--from-source`: unpacking, configuring, an interrupt and going on were run for real, the rest of the compilation with small programs that behave so',
 ]
 
 /** The page, whole. */

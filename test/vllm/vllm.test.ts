@@ -133,7 +133,12 @@ it(
       const { url, key = '' } = server
       yard = await createYard({ home: false, models: { 'lab/*': { engine: 'upstream', url, key } } })
       const task = { kind: 'chat' as const, messages: MESSAGES, sampling: {}, stop: [] }
-      const { result } = await yard.chat({ model: 'lab/tiny', messages: MESSAGES, ...EXACT }).answer()
+      const first = yard
+      // It works out its routes when it is first asked for them, and answers nobody meanwhile: on a busy machine for longer than a load waits.
+      const { result } = await vi.waitFor(
+        async () => await first.chat({ model: 'lab/tiny', messages: MESSAGES, ...EXACT }).answer(),
+        { timeout: 120_000, interval: 2000 },
+      )
       expect(await yard.countTokens('lab/tiny', task)).toBe(result.usage.promptTokens)
       const { contextLength, endpoint } = await yard.control.describeModel('lab/tiny')
       expect([contextLength, endpoint?.counting]).toEqual([2048, 'tokenize-messages'])

@@ -10,6 +10,8 @@ it.each([
   ['[ 42%] Building CXX object', 'compiled 42 %'],
   ['[100%] Built target llama-server', 'compiled 100 %'],
   ['unpacking the source', 'unpacking the source'],
+  ['configuring it for this processor', 'configuring it for this processor'],
+  ['compiling 2 files at a time', 'compiling 2 files at a time'],
   ['-- Configuring done (2.1s)', undefined],
   ['warning: [42/345] in the middle', undefined],
   ['', undefined],

@@ -114,7 +114,7 @@ async function compile(build: Build): Promise<void> {
   const { folder, tools, jobs } = build
   const place = join(folder, 'build')
   const target = 'llama-server'
-  build.options.onLine?.(`compiling, ${jobs} at once`)
+  build.options.onLine?.(`compiling ${jobs === 1 ? 'one file' : `${jobs} files`} at a time`)
   const line =
     tools.maker === undefined
       ? [tools.cmake, '--build', place, '--config', 'Release', '--target', target, '-j', String(jobs)]
