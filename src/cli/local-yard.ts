@@ -10,6 +10,7 @@ import type { ChatTask } from '../tasks/chat-task.ts'
 import { commandConfiguration } from './command-configuration.ts'
 import type { CommandContext, YardOptionsOfCommand, YardWishes } from './command-context.ts'
 import { requireEnginesOf } from './engines/require-engine.ts'
+import { requireLocalFiles } from './require-local-files.ts'
 import { showDownloads } from './render/downloads.ts'
 import type { YardState } from '../yard-state.ts'
 import type {
@@ -36,9 +37,12 @@ export async function openLocalYard(
   const yard = await createYard({ configuration })
   try {
     const ids = [...idOf.values()]
-    // Names that are nothing are told before any engine is installed for them.
+    // Names and files that are nothing are told before any engine is installed for them.
     for (const id of ids) await yard.findModel(id)
-    if (toRun) await requireEnginesOf(context, configuration, ids, options)
+    if (toRun) {
+      await requireLocalFiles(configuration, ids)
+      await requireEnginesOf(context, configuration, ids, options)
+    }
     return new LocalYardClient(context, yard, idOf)
   } catch (error) {
     await yard.stop()

@@ -186,6 +186,19 @@ describe('exit codes and errors in words and as JSON', () => {
     expect(errorOf(json.err)).toMatchObject({ code, exitCode })
   })
 
+  it.each([
+    ['run', ['hi', '--no-install']],
+    ['chat', ['--no-install']],
+    ['bench', ['--no-install']],
+    ['serve', ['--no-install']],
+    ['plan', []],
+  ])('%s of a file that is not there says so before an engine is asked for', async (command, words) => {
+    // An engine that must not be installed stands for one that would be.
+    const { code, err } = await home.run([command, './nothere.gguf', ...words])
+    expect(err).toMatch(/There is no file .*nothere\.gguf\./)
+    expect(code).toBe(3)
+  })
+
   it('a mistake in the configuration is told with its place', async () => {
     await home.configure({ models: { fake: { engine: 'scripted', slot: 3 } } })
     const { code, err } = await home.run(['list'])

@@ -5,6 +5,7 @@ import { commandConfiguration, type CommandConfiguration } from '../command-conf
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
 import { requireEnginesOf } from '../engines/require-engine.ts'
 import { EXIT } from '../exit-codes.ts'
+import { requireLocalFiles } from '../require-local-files.ts'
 import { announceAddress, announceModels, warnWhenOpen } from '../serving/announce.ts'
 import { fetchNamedModels } from '../serving/fetch-named-models.ts'
 import { showEvents } from '../serving/show-events.ts'
@@ -37,6 +38,7 @@ async function serveUntilInterrupted(
   const command = await configure(context, models, options)
   const { configuration, idOf } = command
   const configured = configuration.models.map(({ id }) => id)
+  await requireLocalFiles(configuration, [...idOf.values()])
   await requireEnginesOf(context, configuration, configured, options)
   await fetchNamedModels(context, configuration, [...idOf.values()])
   await warnWhenOpen(context, configuration)
