@@ -185,6 +185,13 @@ describe('speeds of prefill', () => {
     ;(await open()).close()
     expect((await open()).speeds.speed('weights:1')).toBeUndefined()
   })
+
+  it.each([0, -5, 1e308, Infinity])('%s, which nothing can be, is not believed', async (speed) => {
+    const first = await open()
+    first.speeds.noteSpeed('weights:1', speed)
+    first.close()
+    expect((await open()).speeds.speed('weights:1')).toBeUndefined()
+  })
 })
 
 describe('records of models and events', () => {

@@ -3,11 +3,14 @@ import type { WriteQueue } from './write-queue.ts'
 
 const KEEP = `INSERT INTO prefill_speeds (key, tokens_per_second, updated_at) VALUES (?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET tokens_per_second = excluded.tokens_per_second, updated_at = excluded.updated_at`
-const SELECT = 'SELECT key, tokens_per_second FROM prefill_speeds'
-const FORGET = 'DELETE FROM prefill_speeds WHERE updated_at < ?'
+/** A file that somebody else wrote into must not decide for ever. */
+const SENSIBLE = 'tokens_per_second BETWEEN 0.01 AND 1000000'
+const SELECT = `SELECT key, tokens_per_second FROM prefill_speeds WHERE ${SENSIBLE}`
+const FORGET = `DELETE FROM prefill_speeds WHERE updated_at < ? OR updated_at > ? OR NOT ${SENSIBLE}`
 
 /** Only the most is kept, so that it is measured anew now and then: a machine may have become slower for good. */
-const KEPT_FOR = 7 * 86_400_000
+const DAY = 86_400_000
+const KEPT_FOR = 7 * DAY
 
 /** How fast prompts were, as engines tell (`PrefillSpeeds`). All of it lives in memory; the file is for the next start. */
 export class PrefillSpeedTable {
@@ -18,7 +21,9 @@ export class PrefillSpeedTable {
   constructor(queue: WriteQueue, clock: Clock) {
     this.#queue = queue
     this.#clock = clock
-    queue.add({ sql: FORGET, values: [Math.round(clock.wallTime() - KEPT_FOR)] })
+    const now = Math.round(clock.wallTime())
+    // Nor must a clock that was wrong.
+    queue.add({ sql: FORGET, values: [now - KEPT_FOR, now + DAY] })
     for (const row of queue.read(SELECT))
       this.#known.set(String(row['key']), Number(row['tokens_per_second']))
   }

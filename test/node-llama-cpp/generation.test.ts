@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import type { PromptLogprob, TokenLogprob } from '../../src/tasks/part.ts'
@@ -113,6 +114,15 @@ describe('choosing tokens', () => {
     expect(parts.map(({ type }) => type)).toEqual(['started'])
     expect(result).toMatchObject({ finishReason: 'length', usage: { completionTokens: 0 } })
     expect(result.usage.promptTokens).toBeGreaterThan(0)
+  })
+
+  it('what was asked with maxTokens 0 is in the slot: a context that is written holds it, and who goes on reuses it', async () => {
+    const text = 'one two three four five six seven eight nine ten '.repeat(3)
+    const { result } = await ask(model, completion(text, { maxTokens: 0 }), { keptPrefix: 0 })
+    const { promptTokens } = result.usage
+    expect(await model.saveSlot?.(0, join(folder, 'unanswered.slot'))).toMatchObject({ tokens: promptTokens })
+    const next = await ask(model, completion(text, { maxTokens: 1 }), { keptPrefix: 1 })
+    expect(next.result.usage.cachedTokens).toBe(promptTokens - 1)
   })
 })
 

@@ -51,6 +51,15 @@ describe('modelyard bench', () => {
     expect(yard.closed).toBe(1)
   })
 
+  it('has no speed of answers where none was asked for', async () => {
+    const desk = createDesk()
+    const usage = { promptTokens: 120, cachedTokens: 20, completionTokens: 0, reasoningTokens: 0 }
+    for (let index = 0; index < 3; index++)
+      desk.yard.answers.push({ parts: [], summary: { ...summary(100, 0.1), usage } })
+    await bench(desk.context, 'tiny', { rounds: 2, maxTokens: 0, json: true })
+    expect(JSON.parse(desk.out())).toMatchObject({ decode: null, together: null, prefill: { most: 1000 } })
+  })
+
   it('prints a table, and what the load took', async () => {
     const { context, out } = scripted(10)
     await bench(context, 'tiny', { parallel: 2 })

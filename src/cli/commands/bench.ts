@@ -129,9 +129,9 @@ function reportOf({ model, loadMs }: AnswerSummary, rounds: readonly Round[], pa
   }
 }
 
-/** Undefined where nobody can tell. */
+/** Undefined where nobody can tell, or nothing was made. */
 function perSecond(tokens: number, milliseconds: number | undefined): number | undefined {
-  if (milliseconds === undefined || milliseconds <= 0) return undefined
+  if (tokens <= 0 || milliseconds === undefined || milliseconds <= 0) return undefined
   return (tokens * 1000) / milliseconds
 }
 

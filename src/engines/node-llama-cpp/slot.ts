@@ -126,6 +126,12 @@ export class Slot {
     }
   }
 
+  /** Evaluates what {@link prefill} left, where no answer is wanted. */
+  async finishPrefill(rest: readonly number[]): Promise<void> {
+    if (this.turn !== undefined) await this.turn
+    await this.#evaluate(rest)
+  }
+
   /** Undefined when the rest is the last. */
   #pieceOf(rest: number): Piece | undefined {
     const piece = this.#pace.next(this.#threads.areFree)

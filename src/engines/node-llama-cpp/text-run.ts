@@ -119,14 +119,19 @@ class TextRun {
     const { keptPrefix } = this.#options
     this.#cached = await this.#slot.keep(this.#prompt.tokens, this.#readsPrompt ? 0 : keptPrefix)
     if (this.#readsPrompt) await this.#readPrompt(channel)
-    if (this.#maxTokens === 0) {
-      await this.#start(channel)
-      return this.#result('length')
-    }
+    if (this.#maxTokens === 0 && this.#readsPrompt) return await this.#endUnanswered(channel)
     const stopped = (): boolean => channel.closed
     const rest = await this.#slot.prefill(this.#prompt.tokens, stopped, () => this.#host.lifetime.moved())
     if (channel.closed) return this.#result('abort')
-    return this.#result(await this.#generate(rest, channel))
+    if (this.#maxTokens > 0) return this.#result(await this.#generate(rest, channel))
+    // The slot holds what was asked, as with an answer: others go on from it, and its speed is a speed.
+    await this.#slot.finishPrefill(rest)
+    return await this.#endUnanswered(channel)
+  }
+
+  async #endUnanswered(channel: PartChannel): Promise<Result> {
+    await this.#start(channel)
+    return this.#result('length')
   }
 
   get #readsPrompt(): boolean {
