@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatDuration, parseDuration } from './durations.ts'
+import { formatDuration, parseDuration, writeDuration } from './durations.ts'
 
 describe('parseDuration', () => {
   it.each([
@@ -25,6 +25,18 @@ describe('parseDuration', () => {
       expect(() => parseDuration(value)).toThrow(`"${value}" is not a duration`)
     },
   )
+
+  it.each([
+    [0, '0s'],
+    [250, '250ms'],
+    [300_000, '5m'],
+    [5_400_000, '1h30m'],
+    [300_000_000, '3d11h20m'],
+    [90_061_001, '1d1h1m1s1ms'],
+  ])('%d ms is written as %j, and read as the same again', (milliseconds, text) => {
+    expect(writeDuration(milliseconds)).toBe(text)
+    expect(parseDuration(text)).toBe(milliseconds)
+  })
 
   it('is shown in a unit that people read', () => {
     expect([0, 250, 4200, 300_000, 7_200_000].map(formatDuration)).toEqual([

@@ -30,6 +30,19 @@ export function formatDuration(milliseconds: number): string {
   return `${tenths(milliseconds / 3_600_000)} h`
 }
 
+/** Milliseconds, exactly, as a configuration has them: `5m`, `1h30m`, `250ms`, `0s`. For ever (negative) is no length of time. */
+export function writeDuration(milliseconds: number): string {
+  let rest = Math.round(milliseconds)
+  const parts = Object.entries(UNITS)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([unit, length]) => {
+      const count = Math.floor(rest / length)
+      rest -= count * length
+      return count === 0 ? '' : `${count}${unit}`
+    })
+  return parts.join('') || '0s'
+}
+
 /** With one digit after the point. `toFixed` takes ten times as long, and only it can tell which side of the middle a number is on. */
 function tenths(value: number): number {
   const scaled = value * 10

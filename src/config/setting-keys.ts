@@ -44,6 +44,21 @@ const MODEL_OPTIONS = [
   'source',
 ]
 
+const DURATIONS: ReadonlySet<string> = new Set<SettingKey>(['keepAlive', 'limits.runTimeout'])
+const SIZES: ReadonlySet<string> = new Set<SettingKey>([
+  'memory.budget',
+  'memory.absolute',
+  'memory.headroom',
+  'contexts.budget',
+])
+
+/** What the number that holds is one of: milliseconds, bytes (for each domain of memory, too), or neither. */
+export function settingUnit(key: string): 'duration' | 'bytes' | undefined {
+  const isOfModel = key.startsWith('models.')
+  if (isOfModel ? settingPath(key)[2] === 'keepAlive' : DURATIONS.has(key)) return 'duration'
+  return SIZES.has(key) ? 'bytes' : undefined
+}
+
 /** The places in a configuration that a key names. Ids of models may have dots. */
 export function settingPath(key: string): string[] {
   if (!key.startsWith('models.')) return key.split('.')

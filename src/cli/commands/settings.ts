@@ -2,6 +2,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import { checkSettingKey } from '../../config/setting-keys.ts'
 import type { SettingStatus } from '../../server/control-port.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
+import { renderSettingValue } from '../render/setting-value.ts'
 import { renderTable } from '../render/table.ts'
 
 /** `modelyard settings [get KEY]`: values and where they come from. */
@@ -96,7 +97,7 @@ async function print(
   const columns = [{ title: 'SETTING' }, { title: 'VALUE' }, { title: 'FROM' }, { title: 'WHAT IT IS' }]
   const rows = settings.map((setting) => [
     setting.key,
-    valueText(setting),
+    renderSettingValue(setting),
     setting.origin,
     setting.description,
   ])
@@ -104,11 +105,5 @@ async function print(
 }
 
 function describeValue(setting: SettingStatus): string {
-  return `${valueText(setting)} (${setting.origin})`
-}
-
-function valueText({ value, effective }: SettingStatus): string {
-  const shown = value ?? effective
-  if (shown === null || shown === undefined) return '–'
-  return typeof shown === 'string' ? shown : JSON.stringify(shown)
+  return `${renderSettingValue(setting)} (${setting.origin})`
 }
