@@ -58,7 +58,7 @@ const UNVERIFIED = [
   'an abort while one of Whisper’s larger encoders runs in transformers: the client is let go within a quarter of a second, the slot is booked until the step is over; seen with the tiny one only',
   'classification, detection, captioning and embeddings of images in transformers: against graphs that the tests write; no weights could be had',
   'models that write about images and take a prompt (Florence-2, BLIP, Donut with a question) in transformers: not there',
-  'images in sd-server: real code against a fake program that was written after the source of stable-diffusion.cpp (`examples/server`, commits of April to September 2026, among them 11bff8d, 3ca242e, d5b268d, 05a313f); no weights could be had. What it takes is estimated from logs in that project’s issues, then measured',
+  'images in sd-server: real code against a fake program that was written after the source of stable-diffusion.cpp (`examples/server`, commits of April to September 2026, among them 11bff8d, 3ca242e, d5b268d, 05a313f); no weights could be had. What decoding takes is estimated from logs in that project’s issues, what a step takes is a guess; then it is measured',
   'an abort in sd-server: who asked is let go at once; builds that say `cancel_generating: false` (all of these) make the one image that was begun to its end, and the next run waits for it; `unload --force` ends the process',
   'sd-server on a GPU: the device that `memory` names is the one its process sees; not run on any',
   'image to image: not there',

@@ -24,7 +24,7 @@ const PROCESS_BASE = 150 * MIB
  */
 const DECODE_PER_PIXEL = 6656
 const TILE_PIXELS = 256 * 256
-/** Bytes of a step for each pixel: 560 MiB for 512×512 with SD 1.x, 2,577 MiB for 1024×1024 with Flux (logs of the same project). */
+/** Bytes of a step for each pixel: 560 MiB for 512×512 with SD 1.x, 2,577 MiB for 1024×1024 with Flux. As remembered from that project, not read again there and never measured here. */
 const STEP_PER_PIXEL = 2600
 
 /** Whether a picture of this size is decoded in tiles. */
