@@ -4,6 +4,7 @@ import { ModelyardError } from '../base/errors.ts'
 import type { ContextsRequest, WarmResult } from '../dialects/yard-port.ts'
 import type { ServedList } from '../models/served-models.ts'
 import type { WarmRequest } from '../runs/library-request.ts'
+import type { InstanceStatus } from '../pool/pool-status.ts'
 import type { ContextListing } from '../pool/context-listing.ts'
 import type { YardEvent } from '../events/event-map.ts'
 import type { LoadForecast } from '../pool/forecast.ts'
@@ -74,6 +75,8 @@ export class FakeYard implements YardClient {
   models: string[] = ['tiny', 'other']
   closed = 0
 
+  instances: InstanceStatus[] = []
+
   state(): Promise<YardState> {
     return Promise.resolve({
       version: '0.0.0',
@@ -85,7 +88,7 @@ export class FakeYard implements YardClient {
       modelLists: this.lists,
       activity: [],
       models: [],
-      instances: [],
+      instances: this.instances,
       queue: [],
       memory: {
         ram: { budget: 2 ** 30, absolute: 2 ** 30, booked: 0, loading: 0, resident: 0, releasing: 0 },

@@ -170,7 +170,12 @@ describe('commands beside a running server (C0)', () => {
     expect(JSON.parse((await home.run(['load', 'faker', '--json'])).out)).toEqual({
       model: 'fake',
       state: 'ready',
+      contextSize: 512,
+      slots: 4,
     })
+    expect((await home.run(['load', 'fake', '--context', '256'])).out).toMatch(
+      /^fake is in memory after .*s, with 512 tokens per slot \(256 asked\)\.\n$/,
+    )
   })
 
   it('errors keep their codes on the way through the server', async () => {

@@ -1,6 +1,8 @@
 import { formatDuration } from '../../base/durations.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { CommandContext, CommandResult, YardOptionsOfCommand } from '../command-context.ts'
+import type { ModelListing } from '../../dialects/yard-port.ts'
+import { grantedWords } from '../render/granted-words.ts'
 import { noteWaiting } from '../render/waiting.ts'
 import type { YardClient } from '../yard-client.ts'
 import { isCalled } from '../../models/model-spec.ts'
@@ -32,13 +34,12 @@ export async function load(
   } finally {
     await note.stop()
   }
-  await report(
-    context,
-    yard,
-    model,
-    options,
-    `is in memory after ${formatDuration(context.clock.now() - begun)}.`,
-  )
+  const took = context.clock.now() - begun
+  const known = await knownAs(yard, model)
+  const granted = await grantedTo(yard, known?.id ?? model)
+  if (options.json === true) return await context.out.json({ ...stateOf(known, model), ...shapeOf(granted) })
+  const words = grantedWords(granted, wishOf(options).wish ?? {})
+  await context.out.line(`${model} is in memory after ${formatDuration(took)}${words}.`)
 }
 
 function wishOf({ context, slots }: LoadCommandOptions): { wish?: LoadWish } {
@@ -46,11 +47,26 @@ function wishOf({ context, slots }: LoadCommandOptions): { wish?: LoadWish } {
   return { wish: { ...(context !== undefined && { context }), ...(slots !== undefined && { slots }) } }
 }
 
+/** What the largest copy that stays offers; undefined where it has gone already. */
+async function grantedTo(yard: YardClient, id: string): Promise<Required<LoadWish> | undefined> {
+  const { instances } = await yard.state()
+  const [largest] = instances
+    .filter(({ model, state }) => model === id && state === 'ready')
+    .toSorted((a, b) => b.contextSize - a.contextSize)
+  return largest && { context: largest.contextSize, slots: largest.slots.length }
+}
+
+/** Named as in a plan. */
+function shapeOf(granted: Required<LoadWish> | undefined): object {
+  return { contextSize: granted?.context ?? null, slots: granted?.slots ?? null }
+}
+
 /** `modelyard unload MODEL`: takes it, or one of its instances, out of the running server's memory; with `--force` its running answers are cut. */
 export async function unload(context: CommandContext, model: string, options: ForceOptions): CommandResult {
   await using yard = await serverOnly(context, options, 'unload')
   await yard.unload(model, { force: options.force === true })
-  await report(context, yard, model, options, 'is not in memory any more.')
+  if (options.json === true) return await context.out.json(stateOf(await knownAs(yard, model), model))
+  await context.out.line(`${model} is not in memory any more.`)
 }
 
 /** A yard of our own ends with the command, and with it everything that was loaded: there is nothing to load for. */
@@ -68,14 +84,10 @@ async function serverOnly(
   )
 }
 
-async function report(
-  { out }: CommandContext,
-  yard: YardClient,
-  model: string,
-  options: YardOptionsOfCommand,
-  words: string,
-): Promise<void> {
-  if (options.json !== true) return await out.line(`${model} ${words}`)
-  const known = (await yard.list()).find((listed) => isCalled(listed, model))
-  await out.json({ model: known?.id ?? model, state: known?.state ?? null })
+async function knownAs(yard: YardClient, model: string): Promise<ModelListing | undefined> {
+  return (await yard.list()).find((listed) => isCalled(listed, model))
+}
+
+function stateOf(known: ModelListing | undefined, model: string): object {
+  return { model: known?.id ?? model, state: known?.state ?? null }
 }
