@@ -65,6 +65,21 @@ describe('the beginnings of conversations in a trace', () => {
     expect(shared(streams, ['b', 0], ['a', 2])).toBe(0)
   })
 
+  it('are their own whatever a conversation is called', () => {
+    const streams = new ConversationStreams([request('\0', 0), request('', 0), request('b', 0)])
+    expect(shared(streams, ['\0', 0], ['b', 0])).toBe(250)
+    expect(shared(streams, ['', 0], ['\0', 0])).toBe(250)
+    expect(streams.request('\0', 0).chain.map(({ end }) => end)).toEqual([1000, 2000])
+  })
+
+  it('are found along a chain of any length', () => {
+    const requests = Array.from({ length: 12_000 }, (_, index) =>
+      request(`c${index}`, 0, { tokens: 100, beginning: { of: `c${index + 1}`, tokens: 5 } }),
+    )
+    const { chain } = new ConversationStreams(requests).request('c0', 0)
+    expect(chain.map(({ end }) => end / 4)).toEqual([5, 100])
+  })
+
   it('have a message in common where no conversation says how many tokens it has', () => {
     const streams = new ConversationStreams([request('a', 0), request('a', 1), request('b', 0)])
     expect(streams.request('a', 1).chain.map(({ end }) => end)).toEqual([1000, 2000, 3000, 4000])

@@ -1,6 +1,6 @@
 import type { Fingerprint, FingerprintBlock } from '../../tasks/fingerprint.ts'
 import { ANSWER_TOKENS, TOKEN_SIZE } from './conversations.ts'
-import type { SharedTokens, TraceRequest } from './trace.ts'
+import type { TraceRequest } from './trace.ts'
 
 /** Where a request ends and where its answer does, in tokens of its conversation. */
 interface TurnEnds {
@@ -8,10 +8,17 @@ interface TurnEnds {
   readonly answered: number
 }
 
+/** Of which stream it has its first tokens, and how many. */
+interface Beginning {
+  readonly of: Stream
+  readonly tokens: number
+}
+
 /** All that is ever said in one conversation, one token after the other; what it shares with another is that one's. */
 interface Stream {
-  readonly name: string
-  parent: SharedTokens | undefined
+  /** Undefined: everybody's. */
+  readonly name: string | undefined
+  parent: Beginning | undefined
   /** Of the prompt, by turn; undefined where no request says it. */
   readonly turns: Map<number, number | undefined>
   /** Tokens at which others leave it. */
@@ -19,9 +26,6 @@ interface Stream {
   blocks: Fingerprint | undefined
   ends: ReadonlyMap<number, TurnEnds>
 }
-
-/** The name of no conversation of a trace: what all begin with that say nothing of tokens. */
-const EVERYBODYS = '\0'
 
 /** What a request begins with, and what its slot holds once it is answered. */
 export interface StreamedRequest {
@@ -36,6 +40,8 @@ export interface StreamedRequest {
  */
 export class ConversationStreams {
   readonly #streams = new Map<string, Stream>()
+  /** What all begin with that say nothing of tokens; outside the map, as a trace may name its conversations as it likes. */
+  readonly #everybodys = newStream()
 
   constructor(requests: readonly TraceRequest[]) {
     for (const request of requests) this.#note(request)
@@ -54,14 +60,7 @@ export class ConversationStreams {
   #stream(name: string): Stream {
     const known = this.#streams.get(name)
     if (known !== undefined) return known
-    const stream: Stream = {
-      name,
-      parent: undefined,
-      turns: new Map(),
-      leavings: new Set(),
-      blocks: undefined,
-      ends: new Map(),
-    }
+    const stream = newStream(name)
     this.#streams.set(name, stream)
     return stream
   }
@@ -69,41 +68,66 @@ export class ConversationStreams {
   #note({ conversation, turn = 0, tokens, beginning }: TraceRequest): void {
     if (conversation === undefined) return
     const stream = this.#stream(conversation)
-    stream.parent ??= beginning
+    if (beginning !== undefined)
+      stream.parent ??= { of: this.#stream(beginning.of), tokens: beginning.tokens }
     stream.turns.set(turn, stream.turns.get(turn) ?? tokens)
   }
 
   /** Of a conversation that says nothing of tokens, each message and each answer has as many as any other. */
   #complete(stream: Stream): void {
     const { turns, parent } = stream
-    if ([...turns.values()].some((tokens) => tokens !== undefined)) return
-    stream.parent = parent ?? { of: EVERYBODYS, tokens: ANSWER_TOKENS }
+    if (turns.size === 0 || [...turns.values()].some((tokens) => tokens !== undefined)) return
+    stream.parent = parent ?? { of: this.#everybodys, tokens: ANSWER_TOKENS }
     for (const turn of turns.keys()) turns.set(turn, ANSWER_TOKENS * (2 * turn + 2))
   }
 
   /** Notes where it ends in the stream of whose tokens it is the last one. */
-  #leave({ of, tokens }: SharedTokens): void {
-    const stream = this.#stream(of)
-    const { parent } = stream
-    if (parent !== undefined && tokens <= parent.tokens) this.#leave({ of: parent.of, tokens })
-    else stream.leavings.add(tokens)
+  #leave({ of, tokens }: Beginning): void {
+    let stream = of
+    while (stream.parent !== undefined && tokens <= stream.parent.tokens) stream = stream.parent.of
+    stream.leavings.add(tokens)
   }
 
+  /** From the first of those it begins with to itself: there may be thousands, too many for calls within calls. */
   #blocksOf(stream: Stream): Fingerprint {
-    if (stream.blocks !== undefined) return stream.blocks
-    const { name, parent, leavings } = stream
-    const shared = parent === undefined ? [] : until(this.#blocksOf(this.#stream(parent.of)), parent.tokens)
-    stream.ends = endsOf(stream)
-    const places = new Set(leavings)
-    for (const { asked, answered } of stream.ends.values()) places.add(asked).add(answered)
-    const own = [...places].sort((a, b) => a - b).map((place) => blockOf(name, place))
-    stream.blocks = [...shared, ...own]
-    return stream.blocks
+    const missing: Stream[] = []
+    for (
+      let one: Stream | undefined = stream;
+      one !== undefined && one.blocks === undefined;
+      one = one.parent?.of
+    ) {
+      missing.push(one)
+    }
+    for (const one of missing.toReversed()) cut(one)
+    return stream.blocks ?? []
   }
 }
 
-function blockOf(name: string, place: number): FingerprintBlock {
-  return { hash: `${name}/${place}`, end: place * TOKEN_SIZE }
+function newStream(name?: string): Stream {
+  return {
+    name,
+    parent: undefined,
+    turns: new Map(),
+    leavings: new Set(),
+    blocks: undefined,
+    ends: new Map(),
+  }
+}
+
+/** Cuts it into blocks, after those of its parent. */
+function cut(stream: Stream): void {
+  const { name, parent, leavings } = stream
+  const shared = parent === undefined ? [] : until(parent.of.blocks ?? [], parent.tokens)
+  stream.ends = endsOf(stream)
+  const places = new Set(leavings)
+  for (const { asked, answered } of stream.ends.values()) places.add(asked).add(answered)
+  const own = [...places].sort((a, b) => a - b).map((place) => blockOf(name, place))
+  stream.blocks = [...shared, ...own]
+}
+
+/** Everybody's have no slash, as those of all conversations do. */
+function blockOf(name: string | undefined, place: number): FingerprintBlock {
+  return { hash: name === undefined ? `${place}` : `${name}/${place}`, end: place * TOKEN_SIZE }
 }
 
 /** The turns one after the other, each with a token of its own at least. */

@@ -60,6 +60,17 @@ describe('a trace in lines of JSON', () => {
     expect(() => readTrace(lines, 'day.jsonl')).toThrow(message)
   })
 
+  it('is refused where more than 1000 conversations begin with one another in a row', () => {
+    const upwards = (count: number): string[] =>
+      Array.from({ length: count }, (_, index) => begun(`c${index + 1}`, `c${index}`))
+    const read = (requests: string[]): unknown => readTrace([HEADER, MODEL, ...requests], 'day.jsonl')
+    expect(read(upwards(1000))).toMatchObject({ requests: { length: 1000 } })
+    const message =
+      'line 1003: the conversation "c1001" begins with one that begins with another, 1001 in a row; 1000 are allowed.'
+    expect(() => read(upwards(1001))).toThrow(message)
+    expect(() => read(upwards(20_000).toReversed())).toThrow('line 3: the conversation "c20000"')
+  })
+
   it('never repeats what a broken line holds, which may be somebody’s text', () => {
     expect(() => readTrace([HEADER, 'secret text'], 'day.jsonl')).not.toThrow('secret')
   })

@@ -8,6 +8,9 @@ import type { SimulatedModel } from './simulated-model.ts'
 import type { Trace, TraceRequest } from './trace.ts'
 import { headerLine, modelLine, requestLine, type HeaderLine, type ModelLine } from './trace-lines.ts'
 
+/** Conversations that may begin with one another in a row: each has a block of its own in all that follow, and time grows with their square. */
+const DEEPEST = 1000
+
 /** The trace in these lines of JSON; see `trace-lines.ts`. @throws ModelyardError `invalid_request` naming the line */
 export function readTrace(lines: Iterable<string>, name: string): Trace {
   const reader = new TraceReader(name)
@@ -82,22 +85,20 @@ export class TraceReader {
     if (!this.#begun.has(conversation)) this.#begun.set(conversation, { of: beginning.of, line: this.#line })
   }
 
-  /** Whoever shares a beginning shares it with one that has its own of others, and so on to one that has its own. */
+  /** Whoever shares a beginning shares it with one that has its own of others, and so on to one that has its own, and not too far. */
   #refuseCircles(): void {
-    const sound = new Set<string>()
+    const depths = new Map<string, number>()
     for (const [conversation, { line }] of this.#begun) {
       const followed = new Set<string>()
-      for (
-        let name: string | undefined = conversation;
-        name !== undefined;
-        name = this.#begun.get(name)?.of
-      ) {
-        if (sound.has(name)) break
+      let name: string | undefined = conversation
+      for (; name !== undefined && !depths.has(name); name = this.#begun.get(name)?.of) {
         if (followed.has(name))
           throw this.#wrong(`the beginning of the conversation "${name}" is its own`, line)
         followed.add(name)
       }
-      for (const name of followed) sound.add(name)
+      let depth = name === undefined ? -1 : (depths.get(name) ?? 0)
+      for (const one of [...followed].toReversed()) depths.set(one, ++depth)
+      if (depth > DEEPEST) throw this.#wrong(tooDeep(conversation, depth), line)
     }
   }
 
@@ -118,6 +119,13 @@ export class TraceReader {
     const host = { ...twice(limits), ...this.#header.host }
     return { limits, host, models: [...this.#models.values()], requests: this.#requests }
   }
+}
+
+function tooDeep(conversation: string, depth: number): string {
+  return (
+    `the conversation "${conversation}" begins with one that begins with another, ${depth} in a row; ` +
+    `${DEEPEST} are allowed. Leave out the beginning of one between`
+  )
 }
 
 function limitsOf(header: HeaderLine): PoolLimits {
