@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -101,6 +102,22 @@ describe('modelyard simulate', () => {
     const { code, out } = await home.run(['simulate', 'day.jsonl', '--policy', 'lru'])
     expect(code).toBe(0)
     expect(out).toMatch(/^ +as recorded +lru\nserved +40 +40\n/)
+  })
+
+  it.skipIf(process.platform === 'win32').each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends it while it computes', async (signal, code) => {
+    const header = { modelyardTrace: 1, memory: { ram: '8 GiB' } }
+    const requests = Array.from({ length: 100_000 }, (_, index) => ({ at: index * 20, model: 'a', hold: 10 }))
+    const lines = [header, { model: { id: 'a', bytes: '6 GiB' } }, ...requests]
+    // Through a pipe: when all is written, the command has read nearly all of it.
+    const pipe = join(home.path, 'long.jsonl')
+    expect(spawnSync('/bin/sh', ['-c', 'mkfifo "$0"', pipe]).status).toBe(0)
+    const program = home.start(['simulate', pipe])
+    await writeFile(pipe, lines.map((line) => JSON.stringify(line)).join('\n'))
+    program.kill(signal)
+    expect(await program.ended).toMatchObject({ code, out: '', err: '' })
   })
 
   it('says which line of the file is wrong, and that there is none', async () => {

@@ -3,7 +3,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
 import { comparisonPolicy, type ComparisonPolicy } from '../../pool/simulation/comparison-policies.ts'
 import { TraceReader } from '../../pool/simulation/read-trace.ts'
-import { simulate as play, type SimulationOptions } from '../../pool/simulation/simulate.ts'
+import { simulateStoppably, type SimulationOptions } from '../../pool/simulation/simulate.ts'
 import type { Trace } from '../../pool/simulation/trace.ts'
 import { commandConfiguration } from '../command-configuration.ts'
 import type { CommandContext, CommandResult } from '../command-context.ts'
@@ -28,40 +28,42 @@ export async function simulate(
   file: string,
   { config, compare, policy = [], beginnings = false, json }: SimulateOptions,
 ): CommandResult {
-  const recorded = await readFile(file)
+  const recorded = await readFile(context, file)
   const trace = config === undefined ? recorded : await configured(context, recorded, config)
   const reports = beginnings
-    ? compareBeginnings(context, trace)
-    : [run(context, config ?? 'as recorded', trace)]
-  if (compare !== undefined) reports.push(run(context, compare, await configured(context, recorded, compare)))
-  for (const name of policy) reports.push(run(context, name, trace, { decide: comparisonPolicy(name) }))
+    ? await compareBeginnings(context, trace)
+    : [await run(context, config ?? 'as recorded', trace)]
+  if (compare !== undefined) {
+    reports.push(await run(context, compare, await configured(context, recorded, compare)))
+  }
+  for (const name of policy) reports.push(await run(context, name, trace, { decide: comparisonPolicy(name) }))
   if (json === true) await context.out.json({ trace: file, simulations: reports })
   else await context.out.line(renderSimulations(reports))
   return reports.some(({ overBudget }) => overBudget > 0) ? EXIT.failure : EXIT.ok
 }
 
 /** The third is the policy as it is, with a disk for contexts even if the trace has none. */
-function compareBeginnings(context: CommandContext, trace: Trace): NamedReport[] {
+async function compareBeginnings(context: CommandContext, trace: Trace): Promise<NamedReport[]> {
   const { parking } = trace.limits
   const isParked = parking !== undefined && parking.mode !== 'off'
   const parked: Trace = isParked
     ? trace
     : { ...trace, limits: { ...trace.limits, parking: { mode: 'worth' } } }
   return [
-    run(context, 'no affinity', trace, { decide: comparisonPolicy('without-affinity') }),
-    run(context, 'affinity', trace, { decide: comparisonPolicy('without-parking') }),
-    run(context, 'affinity + parking', parked),
+    await run(context, 'no affinity', trace, { decide: comparisonPolicy('without-affinity') }),
+    await run(context, 'affinity', trace, { decide: comparisonPolicy('without-parking') }),
+    await run(context, 'affinity + parking', parked),
   ]
 }
 
-function run(
-  { clock }: CommandContext,
+async function run(
+  { clock, signal }: CommandContext,
   name: string,
   trace: Trace,
   options: SimulationOptions = {},
-): NamedReport {
+): Promise<NamedReport> {
   const before = clock.now()
-  const report = play(trace, options)
+  const report = await simulateStoppably(trace, { ...options, clock, signal })
   const took = Math.max(1, clock.now() - before)
   return { name, eventsPerSecond: Math.round((report.events * 1000) / took), ...report }
 }
@@ -77,12 +79,13 @@ async function configured(context: CommandContext, trace: Trace, config: string)
 const PIECE = 1024 ** 2
 
 /** Cut into lines here: `readLines` of node takes longer for a line than the policy for its request. */
-async function readFile(file: string): Promise<Trace> {
+async function readFile({ signal }: CommandContext, file: string): Promise<Trace> {
   const reader = new TraceReader(file)
   let rest = ''
   try {
     await using handle = await open(file)
     for await (const piece of handle.createReadStream({ encoding: 'utf8', highWaterMark: PIECE })) {
+      signal.throwIfAborted()
       const lines = `${rest}${piece as string}`.split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) reader.read(line)

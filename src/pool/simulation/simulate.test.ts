@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../base/clock.ts'
 import { randomNumbers } from './random.ts'
 import { ROOMY, sized } from './scenario.ts'
-import { simulate } from './simulate.ts'
+import { simulate, simulateStoppably } from './simulate.ts'
 import type { Trace, TraceRequest } from './trace.ts'
 
 /** A busy hour of ten models in a budget for some of them, eight conversations each. */
@@ -26,6 +27,34 @@ function busyTrace(count: number): Trace {
     requests,
   }
 }
+
+/** Each look at it takes 20 ms. */
+class HurryingClock extends ManualClock {
+  override now(): number {
+    this.advance(20)
+    return super.now()
+  }
+}
+
+describe('a simulation that can be stopped', () => {
+  it('ends with the reason as soon as the signal fires', async () => {
+    const interrupt = new AbortController()
+    const options = { clock: new HurryingClock(), signal: interrupt.signal }
+    let answered = 0
+    const played = simulateStoppably(busyTrace(5000), { ...options, onEnd: () => answered++ })
+    setImmediate(() => interrupt.abort(new Error('enough')))
+    await expect(played).rejects.toThrow('enough')
+    expect(answered).toBeGreaterThan(0)
+    expect(answered).toBeLessThan(2500)
+  })
+
+  it('reports the same as one that cannot', async () => {
+    const options = { clock: new HurryingClock(), signal: new AbortController().signal }
+    expect(await simulateStoppably(busyTrace(500), options)).toEqual(simulate(busyTrace(500)))
+    const nothing = { ...busyTrace(5), requests: [] }
+    expect(await simulateStoppably(nothing, options)).toEqual(simulate(nothing))
+  })
+})
 
 describe('the policy on a trace', () => {
   it('reports who was served, how long they waited, and what it took', () => {

@@ -109,13 +109,16 @@ export class World {
     this.#queue.add(this.#now + delay, action)
   }
 
-  /** Lets time pass until `until`. */
-  run(until: number): void {
+  /** Lets time pass until `until`, or until `most` things have happened: then it is false, and there is more to run. */
+  run(until: number, most: number = Number.POSITIVE_INFINITY): boolean {
+    let left = most
     for (let next = this.#queue.nextAt(); next !== undefined && next <= until; next = this.#queue.nextAt()) {
+      if (left-- <= 0) return false
       this.#now = Math.max(this.#now, next)
       this.#queue.take()?.()
     }
     this.#now = Math.max(this.#now, until)
+    return true
   }
 
   send(fact: PoolFact): void {
