@@ -75,7 +75,7 @@ function inputsOf(fields: Fields): (string | Uint8Array)[] {
 
 /** A task's inputs, where they are images: `input[0]` is `image` here, or `image[0]` of a list. */
 function imageField(param: string, image: unknown): string {
-  if (image === undefined || image === null) return param
+  if (image === undefined || image === null || !param.startsWith('input')) return param
   return param
     .replace(/^input(?=\[)/, 'image')
     .replace(/\[\d+\]$/, (place) => (Array.isArray(image) ? place : ''))

@@ -111,13 +111,22 @@ describe.runIf(HAS_TRANSFORMERS)('E1: embeddings of images on the engine transfo
   it.each<[string, string, unknown, string]>([
     ['an image for a model of texts', 'mood', [{ image: dataUri(png(2, 2, RED)) }], 'input'],
     ['a text for a model of images', 'dino', ['red'], 'input[0]'],
-    ['half an image', 'clip', ['red', { image: dataUri(png(64, 64, RED).subarray(0, 60)) }], 'input[1]'],
+    [
+      'half an image',
+      'clip',
+      ['red', { image: dataUri(png(64, 64, RED).subarray(0, 60)) }],
+      'input[1].image',
+    ],
+    ['half an image alone', 'clip', { image: dataUri(png(64, 64, RED).subarray(0, 60)) }, 'input.image'],
+    ['what is no image alone', 'clip', { image: 'data:image/png;base64,aGVsbG8=' }, 'input.image'],
     ['what is no image', 'clip', [{ image: 'data:image/png;base64,aGVsbG8=' }], 'input[0].image'],
     ['an image at an address', 'clip', [{ image: 'https://127.0.0.1/a.png' }], 'input[0].image'],
     ['an empty text', 'clip', [{ text: '' }], 'input[0].text'],
     ['both', 'clip', [{ text: 'red', image: dataUri(png(2, 2, RED)) }], 'input[0]'],
     ['something else', 'clip', ['red', { sound: 'x' }], 'input[1]'],
     ['a text that is too long', 'clip', ['red '.repeat(20)], 'input[0]'],
+    ['a text that is too long alone', 'clip', 'red '.repeat(20), 'input'],
+    ['a text that is too long in an object', 'clip', ['red', { text: 'red '.repeat(20) }], 'input[1].text'],
   ])('%s is a 400 that names the field', async (_, model, input, param) => {
     const { status, body } = await post('/v1/embeddings', { model, input })
     expect([status, body.error?.param]).toEqual([400, param])
@@ -164,6 +173,24 @@ describe.runIf(HAS_TRANSFORMERS)('E1: embeddings of images on the engine transfo
       'siglip',
       { image: dataUri(png(2, 2, RED)), labels: ['red'] },
       'model',
+    ],
+    [
+      'one that is too long',
+      'clip',
+      { image: dataUri(png(2, 2, RED)), labels: ['red', 'red '.repeat(20)] },
+      'labels[1]',
+    ],
+    [
+      'a sentence that is too long',
+      'clip',
+      { image: dataUri(png(2, 2, RED)), labels: ['red'], hypothesis: `${'this '.repeat(20)}{}` },
+      'hypothesis',
+    ],
+    [
+      'one that is too long where it is said often',
+      'clip',
+      { image: dataUri(png(2, 2, RED)), labels: ['red '.repeat(4)], hypothesis: '{} '.repeat(6) },
+      'hypothesis',
     ],
   ])('labels with %s are a 400 that names the field', async (_, model, body, param) => {
     expect(await post('/api/yard/classify', { model, ...body })).toMatchObject({

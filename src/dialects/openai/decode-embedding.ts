@@ -33,7 +33,18 @@ export function decodeEmbedding(request: DialectRequest): RunAction {
     options: decodeExtensions(body, request.headers),
     encoder: new EmbeddingAnswer(model, format, task.inputs.length),
     featureFields: EMBEDDING_FEATURE_FIELDS,
+    nameField: (param) => inputField(param, body['input']),
   }
+}
+
+/** A task's inputs are a list: `input[0]` is `input` here where that is none, and what an object holds is named with its field. */
+function inputField(param: string, input: unknown): string {
+  const place = /^input\[(\d+)\]$/.exec(param)?.[1]
+  if (place === undefined) return param
+  const isList = Array.isArray(input) && typeof input[0] !== 'number'
+  const entry: unknown = isList ? input[Number(place)] : input
+  const name = isList ? param : 'input'
+  return isMap(entry) ? `${name}.${'image' in entry ? 'image' : 'text'}` : name
 }
 
 /** @throws ModelyardError that names a wrong input by its index */

@@ -87,7 +87,8 @@ export class ClassificationWork implements WholeInputWork {
     index: number,
   ): Encoded {
     if (typeof input !== 'string') throw textsOnly(this.#plan, index)
-    const encode = (pair?: string): EncodedText => encodeText(this.#plan, this.#tokenizer, input, index, pair)
+    const encode = (pair?: string): EncodedText =>
+      encodeText(this.#plan, this.#tokenizer, input, index, { pair })
     return labels === undefined
       ? [encode()]
       : labels.map((label) => encode(hypothesis.replaceAll('{}', () => label)))

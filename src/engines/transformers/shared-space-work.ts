@@ -67,14 +67,15 @@ export class SharedSpaceWork implements WholeInputWork {
     return { ...task, labels }
   }
 
-  /** In tokens. */
-  #sentences({ labels, hypothesis = HYPOTHESIS }: LabelTask): number[][] {
-    return labels.map((label, index) =>
-      this.#texts.tokensOf(
-        hypothesis.replaceAll('{}', () => label),
-        index,
-      ),
-    )
+  /** In tokens. @throws ModelyardError `context_length_exceeded` naming the label, or the hypothesis where the label alone is short enough */
+  #sentences({ labels, hypothesis }: LabelTask): number[][] {
+    return labels.map((label, index) => {
+      const sentence = (hypothesis ?? HYPOTHESIS).replaceAll('{}', () => label)
+      const field = `labels[${index}]`
+      if (hypothesis === undefined) return this.#texts.tokensOf(sentence, index, field)
+      this.#texts.tokensOf(label, index, field)
+      return this.#texts.tokensOf(sentence, index, 'hypothesis')
+    })
   }
 
   async *#classify(

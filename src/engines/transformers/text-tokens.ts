@@ -8,6 +8,7 @@ const LONG_TEXT = 1_000_000
 
 /**
  * A text in tokens, or two that belong together, marks included. @param index its place among the inputs, for errors
+ * @param more a second text; and the field that an error names where the text is none of the inputs
  * @throws ModelyardError `context_length_exceeded` with both numbers
  */
 export function encodeText(
@@ -15,9 +16,9 @@ export function encodeText(
   tokenizer: Tokenizer,
   text: string,
   index: number,
-  pair?: string,
+  { pair, field }: { pair?: string | undefined; field?: string | undefined } = {},
 ): EncodedText {
-  if (text.length > LONG_TEXT) throw tooLong(index, text.length, contextSize, 'characters')
+  if (text.length > LONG_TEXT) throw tooLong({ index, field }, text.length, contextSize, 'characters')
   const encoded = tokenizer(text, {
     add_special_tokens: true,
     truncation: false,
@@ -25,7 +26,7 @@ export function encodeText(
     ...(pair !== undefined && { text_pair: pair }),
   })
   const { length } = encoded.input_ids
-  if (length > contextSize) throw tooLong(index, length, contextSize, 'tokens')
+  if (length > contextSize) throw tooLong({ index, field }, length, contextSize, 'tokens')
   return encoded
 }
 
@@ -60,10 +61,16 @@ export function feeds(module: TransformersModule, encoded: EncodedText): Record<
   }
 }
 
-function tooLong(index: number, length: number, contextSize: number, unit: string): ModelyardError {
+interface Place {
+  readonly index: number
+  readonly field: string | undefined
+}
+
+function tooLong({ index, field }: Place, length: number, contextSize: number, unit: string): ModelyardError {
+  const what = field === undefined ? `input ${index}` : `'${field}'`
   return new ModelyardError(
     'context_length_exceeded',
-    `The maximum context length is ${contextSize} tokens, but input ${index} has ${length} ${unit}; shorten it.`,
-    { details: { promptTokens: length, contextSize, index, param: `input[${index}]` } },
+    `The maximum context length is ${contextSize} tokens, but ${what} has ${length} ${unit}; shorten it.`,
+    { details: { promptTokens: length, contextSize, index, param: field ?? `input[${index}]` } },
   )
 }

@@ -29,11 +29,11 @@ export class TextVectors {
     this.#model = model
   }
 
-  /** @param index its place among the inputs, for errors @throws ModelyardError `context_length_exceeded`, `unsupported` */
-  tokensOf(input: EmbeddingInput, index: number): number[] {
+  /** @param index its place among the inputs, for errors @param field that they name, where it is none of the inputs @throws ModelyardError `context_length_exceeded`, `unsupported` */
+  tokensOf(input: EmbeddingInput, index: number, field?: string): number[] {
     const text = requireText(input, index, this.#plan)
     if (typeof text !== 'string') throw unsupportedTokens(this.#plan, index)
-    return encodeText(this.#plan, this.#tokenizer, text, index).input_ids
+    return encodeText(this.#plan, this.#tokenizer, text, index, { field }).input_ids
   }
 
   /** One row, of any length. */
