@@ -115,4 +115,20 @@ describe('failure is a value (R11)', () => {
     expect(visitors.at(-1)?.outcome).toBe('done')
     expect(world.state.models.get('m')).toMatchObject({ failures: 1, retryAt: 1000 })
   })
+
+  it('of a second copy is tried again when its time has come, though nothing else happens and the first copy is busy', () => {
+    const world = newWorld()
+    world.declare(sized('m', 40, { maxInstances: 2, slots: 1, loadTime: 100, warmUpTime: 1000 }))
+    world.request({ model: 'm', hold: 60_000 })
+    world.run(2000)
+    const second = world.request({ model: 'm', hold: 10 })
+    expect([...world.copies.keys()]).toEqual(['m#1', 'm#2'])
+    world.run(2500)
+    // While it warms up.
+    const copy = world.copies.get('m#2')
+    if (copy !== undefined) world.machine.crash(copy)
+    expect([second.outcome, world.state.models.get('m')?.failures]).toEqual(['waiting', 1])
+    world.run(8000)
+    expect(second.outcome).toBe('done')
+  })
 })

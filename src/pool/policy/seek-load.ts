@@ -4,7 +4,7 @@ import { loadFailed } from './refusals.ts'
 import { demandFor, findRoom } from './room.ts'
 import { startLoad } from './start-load.ts'
 import type { Instance, ModelState, PoolState, Ticket } from './state.ts'
-import { copiesOf, noted, type Step, type Turn } from './step.ts'
+import { copiesOf, noted, type Step, type Turn, wake } from './step.ts'
 import { refuse } from './tickets.ts'
 import { isComing, isServing, leavingWait, loadWait, ownWait, waits, type Outcome } from './waiting.ts'
 
@@ -80,8 +80,12 @@ function mayGrow(
   ticket: Ticket,
   copies: readonly Instance[],
 ): boolean {
-  if (ticket.wants === 'instance' || model.retryAt > step.at) return false
+  if (ticket.wants === 'instance') return false
   if (!step.rules.mayAdd(step.state, model) || !copies.some(isServing)) return false
+  if (model.retryAt > step.at) {
+    wake(step, model.retryAt)
+    return false
+  }
   const demand = demandFor(model, ticket)
   const room = findRoom(step, turn, demand, false)
   if (room.kind === 'unmeasured') step.wantsHost = true
