@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SCRIPTED_MODELS } from './scripted-models.ts'
 import { CLI, TestHome } from './program.ts'
+import { TINY_CHAT } from '../models/paths.ts'
 
 let home: TestHome
 beforeEach(async () => {
@@ -168,8 +169,8 @@ describe('exit codes and errors in words and as JSON', () => {
     ['an answer that breaks off', ['run', 'fake', 'break'], 1, 'engine_failed', 'The script broke here.'],
     ['a prompt that is too long', ['run', 'fake', 'word '.repeat(600)], 2, 'context_length_exceeded', '512'],
     [
-      'a file that is not there',
-      ['run', './nothing.gguf', 'x', '--no-install'],
+      'an engine that is not here',
+      ['run', TINY_CHAT, 'x', '--no-install'],
       5,
       'engine_missing',
       'engines install',
