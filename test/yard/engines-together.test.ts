@@ -99,10 +99,12 @@ describe.runIf(HAS_ALL)('E6: five models on four engines under one budget', () =
     expect(loads).toBeGreaterThan(MODELS.length)
     expect(loads).toBeLessThan(2 * MODELS.length)
     expect(evictions).toBe((loads ?? 0) - state.instances.length)
-    // What was loaded once before is booked as what it was seen to hold, not as what was promised.
-    const again = await heldBy(state.instances.filter(({ model }) => model === 'server'))
+    // What was loaded once before is booked as what it was seen to hold, not as what was promised. Who is reloaded depends on what loads take.
+    const reloaded = new Set(state.models.filter((model) => (model.loads ?? 0) > 1).map(({ id }) => id))
+    const again = await heldBy(state.instances.filter(({ model }) => reloaded.has(model)))
+    expect(again.length).toBeGreaterThan(0)
     for (const { instance, rss } of again)
-      expect((instance.booked.ram ?? 0) - rss, 'server, the second time').toBeLessThan(SINCE)
+      expect((instance.booked.ram ?? 0) - rss, `${instance.model}, the second time`).toBeLessThan(SINCE)
     const { out, code } = await home.run(['ps'])
     expect(code).toBe(0)
     for (const { model } of state.instances) expect(out).toContain(model)
