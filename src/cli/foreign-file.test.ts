@@ -1,3 +1,5 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ModelyardError } from '../base/errors.ts'
 import { tellOfForeignFile } from './foreign-file.ts'
@@ -8,7 +10,8 @@ function told(model: string, ...there: string[]): string {
   const error = new ModelyardError('model_not_found', `There is no model "${model}" here.`, {
     details: { model },
   })
-  return (tellOfForeignFile(error, URL, (path) => there.includes(path)) as Error).message
+  return (tellOfForeignFile(error, URL, (path) => there.some((each) => resolve(each) === path)) as Error)
+    .message
 }
 
 describe('a file that is named beside a running server', () => {
@@ -20,6 +23,10 @@ describe('a file that is named beside a running server', () => {
       expect(message).toContain('MODELYARD_HOME=')
     },
   )
+
+  it('is found in the home folder, too', () => {
+    expect(told('~/my.gguf', join(homedir(), 'my.gguf'))).toContain('knows only its own models')
+  })
 
   it.each(['./nothere.gguf', 'nothere.gguf', '/nothere'])(
     '%s, where it is not: that there is no such file',

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { ModelyardError } from '../base/errors.ts'
+import { parseSource } from '../models/source.ts'
 
-const PATH = /^[.~]{0,2}\/|[\\/]|\.gguf$/
+/** Nothing else is written like this; `org/repo` may be the hub's. */
+const ONLY_A_FILE = /^(~|\.{1,2})?[/\\]|\.gguf$/i
 
 /**
  * A server runs the models of its own configuration: a file that somebody names beside it is none of them. Other errors stay as they
- * are. Names with a slash that the hub has (`org/repo`) are no files, unless they are there.
+ * are.
  */
 export function tellOfForeignFile(
   error: unknown,
@@ -14,14 +16,29 @@ export function tellOfForeignFile(
 ): unknown {
   if (!(error instanceof ModelyardError) || error.code !== 'model_not_found') return error
   const model = error.details['model']
-  if (typeof model !== 'string' || !PATH.test(model)) return error
-  const isThere = exists(model)
-  if (!isThere && !/^[.~]{0,2}\/|\.gguf$/.test(model)) return error
-  const found = isThere
-    ? `The server at ${url} knows only its own models, and ${model} is none of them.`
-    : `There is no file ${model}, and the server at ${url} has no model of this name.`
-  const whatNow = isThere
-    ? ' Add it to its configuration (models: {my-model: {file: …}}), or use it beside the server: MODELYARD_HOME=./another-home modelyard …'
-    : ''
-  return new ModelyardError('model_not_found', found + whatNow, { details: error.details, cause: error })
+  const path = typeof model === 'string' ? fileOf(model) : undefined
+  if (typeof model !== 'string' || path === undefined) return error
+  if (exists(path))
+    return foreign(
+      error,
+      `The server at ${url} knows only its own models, and ${model} is none of them. ${WHAT_NOW}`,
+    )
+  if (!ONLY_A_FILE.test(model)) return error
+  return foreign(error, `There is no file ${model}, and the server at ${url} has no model of this name.`)
+}
+
+const WHAT_NOW =
+  'Add it to its configuration (models: {my-model: {file: …}}), or use it beside the server: MODELYARD_HOME=./another-home modelyard …'
+
+function foreign(cause: ModelyardError, message: string): ModelyardError {
+  return new ModelyardError('model_not_found', message, { details: cause.details, cause })
+}
+
+function fileOf(name: string): string | undefined {
+  try {
+    const source = parseSource(name)
+    return source.kind === 'file' ? source.path : undefined
+  } catch {
+    return undefined
+  }
 }
