@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { ModelyardError } from '../../base/errors.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { declaredBytes, declaredFootprint, type DeclaredMemory } from '../declared-memory.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type LoadPlan } from '../engine.ts'
+import { hashOf } from '../planning.ts'
 import type { CustomModel, EngineDefinition } from './engine-definition.ts'
 
 const DEFAULT_CONTEXT = 8192
@@ -57,7 +57,7 @@ export function planCustom<Options>(
   return {
     engine: name,
     model: spec.id,
-    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    key: hashOf(parts),
     contextSize,
     slots: spec.slots,
     threads,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { formatBytes } from '../../base/bytes.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import { footprintTotal, type Footprint, type MemoryDomain } from '../../host/memory.ts'
@@ -7,6 +6,7 @@ import type { ModelSpec } from '../../models/model-spec.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { reasoningFormatOf } from '../../templates/answer/reasoning-format.ts'
 import type { EngineCapabilities, HostFacts, SharedPages } from '../engine.ts'
+import { hashOf } from '../planning.ts'
 import { fittingContext } from './fitting-context.ts'
 import { kvBytesPerToken, type LoadShape } from './footprint.ts'
 import { KNOWN_ARCHITECTURES } from './known-architectures.ts'
@@ -33,9 +33,7 @@ function tasksOf({ purpose }: ModelFacts): TaskKind[] {
 }
 
 export function planKey(engine: string, parts: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify([engine, parts]))
-    .digest('hex')
+  return hashOf([engine, parts])
 }
 
 /**
@@ -62,11 +60,6 @@ export function requireGguf(
     throw new ModelyardError('model_file_invalid', `Model "${id}" has no tokenizer in its file.`)
   }
   return facts.gguf
-}
-
-/** Threads that generate: one core is left to the server, as far as there are several (R17). */
-export function threadsOf({ device }: ModelSpec, { cores }: HostFacts): number {
-  return Math.max(1, Math.min(device.threads ?? cores - 1, cores))
 }
 
 /** The shape with the context that is asked for, else with the largest usual one that stays within the budget (M3). */

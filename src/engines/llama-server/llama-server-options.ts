@@ -1,7 +1,8 @@
 import { list, object, type Fields } from '../../base/compound-shapes.ts'
 import { choice, filePath, flag, number } from '../../base/scalar-shapes.ts'
-import { described, readShape, type Shape } from '../../base/shape.ts'
+import { described, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { readEngineOptions } from '../engine-options.ts'
 import type { KvCacheType } from '../llama-cpp/footprint.ts'
 
 /** Options of a model that only this engine knows (E8). */
@@ -56,8 +57,5 @@ const shape = object<Fields>(llamaServerOptionFields)
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function llamaServerOptions(spec: ModelSpec): LlamaServerOptions {
-  return readShape(shape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "llama-server")`,
-  }) as LlamaServerOptions
+  return readEngineOptions('llama-server', shape, spec) as LlamaServerOptions
 }

@@ -10,8 +10,8 @@ import {
   requireGguf,
   requireSane,
   sharedWeights,
-  threadsOf,
 } from '../llama-cpp/gguf-plan.ts'
+import { threadsOf } from '../planning.ts'
 import { gpuPlaceOf, requireKnownDevice, usableDevices } from '../llama-cpp/gpu-layers.ts'
 import { batchSizeFor } from './batch-size.ts'
 import { llamaServerOptions, type LlamaServerOptions } from './llama-server-options.ts'

@@ -1,8 +1,9 @@
 import type { Fields } from '../../base/compound-shapes.ts'
 import { object } from '../../base/compound-shapes.ts'
 import { filePath, number } from '../../base/scalar-shapes.ts'
-import { described, readShape } from '../../base/shape.ts'
+import { described } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { readEngineOptions } from '../engine-options.ts'
 
 /** What a model with `engine: mlx` may say. */
 export interface MlxOptions {
@@ -34,8 +35,5 @@ const shape = object<Fields>(mlxOptionFields)
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function mlxOptions(spec: ModelSpec): MlxOptions {
-  return readShape(shape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "mlx")`,
-  }) as MlxOptions
+  return readEngineOptions('mlx', shape, spec) as MlxOptions
 }

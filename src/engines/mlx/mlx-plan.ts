@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { ModelyardError } from '../../base/errors.ts'
 import { footprintTotal, type Footprint } from '../../host/memory.ts'
 import type { ModelFacts, SafetensorsFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { reasoningFormatOf } from '../../templates/answer/reasoning-format.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
+import { hashOf, threadsOf } from '../planning.ts'
 import { mlxOptions } from './mlx-options.ts'
 
 export const MLX_CAPABILITIES: EngineCapabilities = {
@@ -50,14 +50,14 @@ export function planMlx(spec: ModelSpec, facts: ModelFacts, host: HostFacts): Lo
   }
   const contextSize = contextOf(spec, safetensors, host)
   requireSane(spec, contextSize, safetensors)
-  const threads = Math.max(1, Math.min(spec.device.threads ?? host.cores - 1, host.cores))
+  const threads = threadsOf(spec, host)
   const parts = ['mlx', facts.contentId, contextSize, spec.slots, threads, options]
   const { chatTemplate } = safetensors
   const reasons = chatTemplate !== undefined && reasoningFormatOf(chatTemplate) !== undefined
   return {
     engine: 'mlx',
     model: spec.id,
-    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    key: hashOf(parts),
     contextSize,
     slots: spec.slots,
     threads,

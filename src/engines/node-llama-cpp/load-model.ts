@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
 import { devicesAmong } from '../../host/memory.ts'
@@ -16,6 +15,7 @@ import { ModelLifetime } from '../in-process/model-lifetime.ts'
 import { nodeLlamaCppOptions } from './node-llama-cpp-options.ts'
 import { shapeOfPlan } from './node-llama-cpp-plan.ts'
 import { QueuedModel, type WholeInputWork } from '../in-process/queued-model.ts'
+import { hashOf } from '../planning.ts'
 import { PrefillPace } from './prefill-pace.ts'
 import { PromptThreads } from './prompt-threads.ts'
 import { RankingWork } from './ranking-work.ts'
@@ -216,5 +216,5 @@ async function stateIdentityOf(
   const adapters = await weightsId(lora.map(({ path }) => path))
   const scales = lora.map(({ scale = 1 }) => scale)
   const parts = [version, weights, kvCacheType, flashAttention, fullWindow, slots, adapters, scales]
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+  return hashOf(parts)
 }

@@ -1,7 +1,8 @@
 import { list, object } from '../../base/compound-shapes.ts'
 import { choice, filePath, flag, number } from '../../base/scalar-shapes.ts'
-import { described, readShape, type Shape } from '../../base/shape.ts'
+import { described, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { readEngineOptions } from '../engine-options.ts'
 
 /** Options of a model that only this engine knows (E8). */
 export interface NodeLlamaCppOptions {
@@ -46,8 +47,5 @@ export const nodeLlamaCppOptionsShape: Shape<NodeLlamaCppOptions> = object(
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function nodeLlamaCppOptions(spec: ModelSpec): NodeLlamaCppOptions {
-  return readShape(nodeLlamaCppOptionsShape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "node-llama-cpp")`,
-  })
+  return readEngineOptions('node-llama-cpp', nodeLlamaCppOptionsShape, spec)
 }

@@ -11,8 +11,8 @@ import {
   requireGguf,
   requireSane,
   sharedWeights,
-  threadsOf,
 } from '../llama-cpp/gguf-plan.ts'
+import { threadsOf } from '../planning.ts'
 import { gpuPlaceOf, requireKnownDevice } from '../llama-cpp/gpu-layers.ts'
 import { evaluationShape, type EvaluationPlace } from './evaluation-shape.ts'
 import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'

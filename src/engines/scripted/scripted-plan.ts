@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
-import { readShape } from '../../base/shape.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { declaredBytes, declaredFootprint } from '../declared-memory.ts'
+import { readEngineOptions } from '../engine-options.ts'
 import type { EngineCapabilities, LoadPlan } from '../engine.ts'
+import { hashOf } from '../planning.ts'
 import { compileScript } from './script.ts'
 import type { ScriptedOptions } from './scripted-options.ts'
 import { scriptedOptionsShape } from './scripted-shapes.ts'
@@ -34,14 +34,7 @@ export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function scriptedOptions(spec: ModelSpec): ScriptedOptions {
-  return readShape(scriptedOptionsShape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "scripted")`,
-  })
-}
-
-function planKey(parts: unknown): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+  return readEngineOptions('scripted', scriptedOptionsShape, spec)
 }
 
 export function planScripted(spec: ModelSpec, facts: ModelFacts): LoadPlan {
@@ -53,7 +46,7 @@ export function planScripted(spec: ModelSpec, facts: ModelFacts): LoadPlan {
   return {
     engine: 'scripted',
     model: spec.id,
-    key: planKey(['scripted', spec.id, contextSize, spec.slots, threads, options]),
+    key: hashOf(['scripted', spec.id, contextSize, spec.slots, threads, options]),
     contextSize,
     slots: spec.slots,
     threads,

@@ -1,7 +1,8 @@
 import { object, type Fields } from '../../base/compound-shapes.ts'
 import { choice, filePath, flag, number, text } from '../../base/scalar-shapes.ts'
-import { described, readShape, type Shape } from '../../base/shape.ts'
+import { described, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { readEngineOptions } from '../engine-options.ts'
 import { declaredMemory, type DeclaredMemory } from '../declared-memory.ts'
 
 /** Options of a model that only this engine knows (E8). */
@@ -79,8 +80,5 @@ const shape = object<Fields>(sdServerOptionFields)
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function sdServerOptions(spec: ModelSpec): SdServerOptions {
-  return readShape(shape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "sd-server")`,
-  }) as SdServerOptions
+  return readEngineOptions('sd-server', shape, spec) as SdServerOptions
 }

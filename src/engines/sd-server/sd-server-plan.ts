@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Footprint } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { declaredFootprint } from '../declared-memory.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
+import { hashOf, threadsOf } from '../planning.ts'
 import { DEFAULT_SIZE, largestSize, pixelsOf, sizeProblem, usualSize, type ImageSize } from './image-size.ts'
 import { sdServerOptions, type SdServerOptions } from './sd-server-options.ts'
 
@@ -40,13 +40,13 @@ export function planSdServer(spec: ModelSpec, facts: ModelFacts, host: HostFacts
   }
   const options = sdServerOptions(spec)
   requireSizes(spec, options)
-  const threads = Math.max(1, Math.min(spec.device.threads ?? host.cores - 1, host.cores))
+  const threads = threadsOf(spec, host)
   const compute = computeBytes(options)
   const parts = ['sd-server', facts.contentId, threads, options]
   return {
     engine: 'sd-server',
     model: spec.id,
-    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    key: hashOf(parts),
     // Texts are cut into pieces of what their encoder takes: none is too long.
     contextSize: 1,
     // The program has one context, and makes one picture after the other.

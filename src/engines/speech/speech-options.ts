@@ -1,7 +1,8 @@
 import { mapOf, object } from '../../base/compound-shapes.ts'
 import { number, text } from '../../base/scalar-shapes.ts'
-import { described, readShape, type Shape } from '../../base/shape.ts'
+import { described, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { readEngineOptions } from '../engine-options.ts'
 
 /** Options of a model that only this engine knows (E8). */
 export interface SpeechOptions {
@@ -24,8 +25,5 @@ const shape = object(speechOptionFields) as Shape<SpeechOptions>
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function speechOptions(spec: ModelSpec): SpeechOptions {
-  return readShape(shape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "speech")`,
-  })
+  return readEngineOptions('speech', shape, spec)
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Footprint } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { requireWholeFolder } from '../../models/onnx/needed-files.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
+import { hashOf, threadsOf } from '../planning.ts'
 import { speechOptions } from './speech-options.ts'
 
 const MIB = 2 ** 20
@@ -24,13 +24,13 @@ export function planSpeech(spec: ModelSpec, facts: ModelFacts, host: HostFacts):
   }
   requireWholeFolder(spec.id, facts)
   const weights = onnx.graphs.reduce((sum, { bytes }) => sum + bytes, 0)
-  const threads = Math.max(1, Math.min(spec.device.threads ?? host.cores - 1, host.cores))
+  const threads = threadsOf(spec, host)
   const footprint: Footprint = { ram: { weights, context: 0, compute: COMPUTE, base: PROCESS_BASE } }
   const parts = ['speech', facts.contentId, threads, speechOptions(spec)]
   return {
     engine: 'speech',
     model: spec.id,
-    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    key: hashOf(parts),
     // Texts are spoken sentence by sentence: none is too long.
     contextSize: 1,
     slots: 1,

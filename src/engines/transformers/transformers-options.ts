@@ -1,7 +1,8 @@
 import { object } from '../../base/compound-shapes.ts'
 import { choice } from '../../base/scalar-shapes.ts'
-import { described, readShape, type Shape } from '../../base/shape.ts'
+import { described, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { readEngineOptions } from '../engine-options.ts'
 
 /** Endings of graphs' names by the precision they stand for, as the transformers library has them; in the order of choice. */
 export const PRECISIONS = {
@@ -41,8 +42,5 @@ const shape = object(transformersOptionFields) as Shape<TransformersOptions>
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function transformersOptions(spec: ModelSpec): TransformersOptions {
-  return readShape(shape, spec.engineOptions, {
-    directory: '.',
-    what: `model "${spec.id}" (engine "transformers")`,
-  })
+  return readEngineOptions('transformers', shape, spec)
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Footprint } from '../../host/memory.ts'
@@ -8,6 +7,7 @@ import { requireWholeFolder } from '../../models/onnx/needed-files.ts'
 import { graphNamesOf, hasSharedSpace, takesImages, type OnnxKind } from '../../models/onnx/onnx-kind.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
+import { hashOf, threadsOf } from '../planning.ts'
 import { judgementOf } from './label-scores.ts'
 import { PRECISIONS, transformersOptions, type Precision } from './transformers-options.ts'
 
@@ -64,14 +64,14 @@ export function planTransformers(spec: ModelSpec, facts: ModelFacts, host: HostF
   const precision = precisionOf(spec, facts)
   const weights = weightsOf(facts, precision)
   const contextSize = contextOf(spec, onnx)
-  const threads = Math.max(1, Math.min(spec.device.threads ?? host.cores - 1, host.cores))
+  const threads = threadsOf(spec, host)
   const compute = computeOf(kind)
   const footprint: Footprint = { ram: { weights, context: 0, compute, base: PROCESS_BASE } }
   const parts = ['transformers', facts.contentId, precision, contextSize, threads, transformersOptions(spec)]
   return {
     engine: 'transformers',
     model: spec.id,
-    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    key: hashOf(parts),
     contextSize,
     // Its sessions use all their threads for one input after the other.
     slots: 1,

@@ -1,7 +1,8 @@
 import { object, oneOrMore, type Fields } from '../../base/compound-shapes.ts'
 import { duration, number, size, text } from '../../base/scalar-shapes.ts'
-import { described, readShape, shapeError, type Problem, type Shape } from '../../base/shape.ts'
+import { described, shapeError, type Problem, type Shape } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import { optionsOf, readEngineOptions } from '../engine-options.ts'
 import { startShape, type StartOptions } from './start-options.ts'
 import { capabilitySwitches, type CapabilitySwitches } from '../capability-switches.ts'
 
@@ -95,8 +96,8 @@ const shape = object<Fields>({
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */
 export function upstreamOptions(spec: ModelSpec): UpstreamOptions {
-  const what = `model "${spec.id}" (engine "upstream")`
-  const read = readShape(shape, spec.engineOptions, { directory: '.', what })
+  const what = optionsOf('upstream', spec)
+  const read = readEngineOptions('upstream', shape, spec)
   const { url = [], start, ...rest } = read as unknown as Partial<UpstreamOptions>
   if ((url.length === 0) === (start === undefined)) throw shapeError(what, [WHERE])
   const { count = 1, memory = [] } = start ?? {}

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { EndpointAbility, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { declaredBytes, declaredFootprint } from '../declared-memory.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type LoadPlan } from '../engine.ts'
+import { hashOf } from '../planning.ts'
 import { memoryOfAll } from './start-options.ts'
 import { UPSTREAM_SWITCHES, UPSTREAM_TASKS, upstreamOptions } from './upstream-options.ts'
 
@@ -30,7 +30,7 @@ export function planUpstream(spec: ModelSpec, facts: ModelFacts): LoadPlan {
   return {
     engine: 'upstream',
     model: spec.id,
-    key: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    key: hashOf(parts),
     contextSize,
     slots: spec.slots,
     threads: 0,
