@@ -10,7 +10,7 @@ import type { MeasurementStore } from './measurement-store.ts'
 import { decide } from './policy/decide.ts'
 import type { CommandOf, PoolCommand, PoolEvent, PoolFact } from './policy/messages.ts'
 import { emptyState, type PoolState } from './policy/state.ts'
-import { threadUsers } from './policy/threads.ts'
+import { isCrowded } from './policy/threads.ts'
 import type { Preparation } from './pool-lease.ts'
 import { SlotParking } from './slot-parking.ts'
 import { StateWatch } from './state-watch.ts'
@@ -102,10 +102,10 @@ export class PoolDriver {
 
   /** R17: all are told when a second model begins to compute, before its run does, and when one is alone again. */
   #shareCores(): void {
-    const isCrowded = threadUsers(this.#state).length > 1
-    if (isCrowded === this.#isCrowded) return
-    this.#isCrowded = isCrowded
-    for (const { loaded } of this.#live.values()) loaded?.shareCores?.(!isCrowded)
+    const crowded = isCrowded(this.#state)
+    if (crowded === this.#isCrowded) return
+    this.#isCrowded = crowded
+    for (const { loaded } of this.#live.values()) loaded?.shareCores?.(!crowded)
   }
 
   #decide(event: PoolEvent): void {

@@ -13,8 +13,19 @@ export function activeThreads(state: PoolState): number {
   return sum
 }
 
+function isThreadUser(instance: Instance): boolean {
+  return usesThreads(instance) && instance.plan.threads > 0
+}
+
 export function threadUsers(state: PoolState): Instance[] {
-  return state.instances.filter((instance) => usesThreads(instance) && instance.plan.threads > 0)
+  return state.instances.filter(isThreadUser)
+}
+
+/** R17: whether more than one computes. Asked after each event, so it makes no list. */
+export function isCrowded(state: PoolState): boolean {
+  let users = 0
+  for (const instance of state.instances) if (isThreadUser(instance) && ++users > 1) return true
+  return false
 }
 
 /**
