@@ -97,6 +97,11 @@ describe('the command line (C1)', () => {
     [['sreve'], /^unknown command 'sreve' \(Did you mean serve\?\) See modelyard --help$/],
     [['ps', '--jsno'], /^unknown option '--jsno' \(Did you mean --json\?\) See modelyard ps --help$/],
     [['run'], /^missing required argument 'MODEL'\. See modelyard run --help$/],
+    [
+      ['engines', 'install', 'llama-server', '--from-source', '--jobs', '0'],
+      /'0' is invalid\. It must be a whole number from 1 up\. See modelyard engines install --help$/,
+    ],
+    [['engines', 'sreve'], /See modelyard engines --help$/],
     [['ps', 'extra'], /too many arguments/],
     [['serve', '--port', '65536'], /It must be a port from 0 \(any free one\) to 65535/],
     [['run', 'm', 'x', '--temperature', '-1'], /It must be a number from 0/],

@@ -46,7 +46,12 @@ function createRoot({ out }: CommandContext, print: (text: string) => void): Com
 /** Commander's sentence, nearest name included, without its own prefix, and where to read on. */
 function usageError(error: CommanderError, words: readonly string[], root: Command): ModelyardError {
   const sentence = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ')
-  const command = root.commands.find((known) => known.name() === words[0])
-  const help = command === undefined ? 'modelyard --help' : `modelyard ${command.name()} --help`
+  const help = ['modelyard', ...commandIn(words, root), '--help'].join(' ')
   return new ModelyardError('invalid_request', `${sentence}${/[.?)]$/.test(sentence) ? '' : '.'} See ${help}`)
+}
+
+/** The command and its subcommand, as far as there are such; options are its innermost's. */
+function commandIn([first, ...others]: readonly string[], { commands }: Command): string[] {
+  const command = commands.find((known) => known.name() === first)
+  return command === undefined ? [] : [command.name(), ...commandIn(others, command)]
 }
