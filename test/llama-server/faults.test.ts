@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sleep, SystemClock } from '../../src/base/clock.ts'
-import type { LoadedModel } from '../../src/engines/engine.ts'
+import type { LoadedModel, LoadProgress } from '../../src/engines/engine.ts'
 import type { Message } from '../../src/tasks/message.ts'
 import { createYard } from '../../src/yard.ts'
 import { removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
@@ -77,6 +77,35 @@ describe.skipIf(process.platform === 'win32')('a llama-server that fails to star
     expect(processesWith('test:never-listens')).toEqual([])
   })
 })
+
+describe.skipIf(process.platform !== 'linux')('a llama-server that listens once its model is loaded', () => {
+  it('tells how far it is while it loads, and no more afterwards', async () => {
+    const seen: LoadProgress[] = []
+    const onProgress = (progress: LoadProgress): void => void seen.push(progress)
+    const use = async (model: LoadedModel): Promise<void> => {
+      await ask(model, chat('hi'))
+      await sleep(clock, 400)
+    }
+    await withFake('listens-late', use, { onProgress })
+    const fractions = seen.flatMap((news) => (news.stage === 'loading' ? [news.fraction] : []))
+    expect(fractions[0]).toBe(0)
+    expect(fractions).toEqual(fractions.toSorted((a, b) => a - b))
+    // The fake holds more than the tiny model is large, from its beginning.
+    expect(fractions.at(-1)).toBe(0.99)
+    expect(seen.at(-1)).toEqual({ stage: 'preparing' })
+  })
+})
+
+describe.skipIf(process.platform === 'win32')(
+  'a llama-server whose flags have other names than they had',
+  () => {
+    it('is given a draft model by the names in its help, and told to use it', async () => {
+      const draft = { path: TINY_CHAT, tokens: 4 }
+      const flags = `-md ${TINY_CHAT} --spec-type draft-simple --spec-draft-n-max 4`
+      await withFake('drafts', async () => expect(processesWith(flags)).toHaveLength(1), { draft })
+    })
+  },
+)
 
 describe.skipIf(process.platform === 'win32')('an answer of llama-server', () => {
   it.each(['truncated', 'cut'])('that is %s is an error, never complete (R12)', async (mode) => {

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { SystemClock } from '../../src/base/clock.ts'
 import { LlamaServerEngine } from '../../src/engines/llama-server/llama-server-engine.ts'
-import type { LoadedModel } from '../../src/engines/engine.ts'
+import type { LoadedModel, LoadProgress } from '../../src/engines/engine.ts'
 import type { WorkerDeadlines } from '../../src/engines/supervision/worker-deadlines.ts'
 import type { ModelSpec } from '../../src/models/model-spec.ts'
 import { ENGINES_DIRECTORY, TINY_CHAT } from '../models/paths.ts'
@@ -32,15 +32,20 @@ export async function loadFake(
   {
     deadlines = {},
     signal = NEVER,
+    onProgress = () => undefined,
     ...options
-  }: { deadlines?: Partial<WorkerDeadlines>; signal?: AbortSignal; mmproj?: string; binary?: string } = {},
+  }: {
+    deadlines?: Partial<WorkerDeadlines>
+    signal?: AbortSignal
+    onProgress?: (progress: LoadProgress) => void
+    mmproj?: string
+    binary?: string
+    draft?: { path: string; tokens?: number }
+  } = {},
 ): Promise<LoadedModel> {
   const engine = serverEngine(deadlines)
   const spec = specOf({ id: `test:${mode}`, engineOptions: { binary: FAKE, ...options } })
-  return await engine.load(engine.plan(spec, await factsOf(TINY_CHAT), HOST), {
-    signal,
-    onProgress: () => undefined,
-  })
+  return await engine.load(engine.plan(spec, await factsOf(TINY_CHAT), HOST), { signal, onProgress })
 }
 
 /** Processes whose command line has this text. */

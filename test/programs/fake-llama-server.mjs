@@ -9,11 +9,20 @@ if (args.includes('--version')) {
   console.log('version: 1 (fake)')
   process.exit(0)
 }
+// Of a release in which these flags have other names than they had.
+if (args.includes('--help')) {
+  console.log(
+    '--spec-type none,draft-simple\n--spec-draft-n-max N\n--draft-max N  the argument has been removed',
+  )
+  process.exit(0)
+}
 const mode = option('--alias').split(':').at(-1)
 const key = process.env.LLAMA_API_KEY
 const slots = Number(option('-np'))
 
 if (mode === 'wrong-flag') fail('error: unknown argument: --swa-full')
+if (args.includes('--draft-max'))
+  fail('error while handling argument "--draft-max": the argument has been removed. use --spec-draft-n-max')
 if (mode === 'port-taken') fail("srv start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 0")
 if (mode === 'no-memory')
   fail('ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 99999999999')
@@ -111,6 +120,7 @@ function answer(request, response, body) {
   return json(response, { error: { message: 'no such path' } }, 404)
 }
 
+if (mode === 'listens-late') await wait(1200)
 if (mode === 'never-listens') setInterval(() => undefined, 1000)
 else
   server.listen(0, '127.0.0.1', () =>

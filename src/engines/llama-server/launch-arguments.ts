@@ -3,6 +3,7 @@ import type { LoadPlan } from '../engine.ts'
 import { isUnified, layersOnGpu } from '../llama-cpp/gpu-layers.ts'
 import { llamaServerOptions } from './llama-server-options.ts'
 import { gpuShareOfPlan } from './llama-server-plan.ts'
+import { EARLIER_FLAGS, type ReleaseFlags } from './release-flags.ts'
 
 export interface LaunchConditions {
   /** Cores of the machine: all of them may evaluate prompts. */
@@ -10,6 +11,8 @@ export interface LaunchConditions {
   batchSize: number
   /** Folder for saved slots. */
   slotFolder: string
+  /** Default: those of earlier releases. */
+  flags?: ReleaseFlags
 }
 
 /** Contexts are allocated in steps of 256 tokens for each slot. */
@@ -21,7 +24,7 @@ const STEP = 256
  */
 export function launchArguments(
   plan: LoadPlan,
-  { cores, batchSize, slotFolder }: LaunchConditions,
+  { cores, batchSize, slotFolder, flags = EARLIER_FLAGS }: LaunchConditions,
 ): string[] {
   const { contextSize, slots, threads, facts, spec } = plan
   const options = llamaServerOptions(spec)
@@ -36,11 +39,10 @@ export function launchArguments(
     ['-ngl', String(gpuLayersOf(plan)), '--cache-ram', '0', '--no-warmup', '--no-webui'],
     ['-fa', flashAttentionOf(options.flashAttention), '-ctk', kvCacheType, '-ctv', kvCacheType],
     options.fullWindow === false ? [] : ['--swa-full'],
-    options.memoryMap === false ? ['--no-mmap'] : [],
-    spec.device.memoryLock ? ['--mlock'] : [],
+    memoryArguments({ mapped: options.memoryMap !== false, locked: spec.device.memoryLock }, flags),
     (options.lora ?? []).flatMap(({ path, scale = 1 }) => ['--lora-scaled', `${path}:${scale}`]),
     options.mmproj === undefined ? [] : ['--mmproj', options.mmproj],
-    draftArguments(options.draft),
+    draftArguments(options.draft, flags),
     facts.purpose === 'embedding' ? ['--embeddings'] : [],
     facts.purpose === 'rerank' ? ['--rerank'] : [],
     pooled ? [] : ['--slot-save-path', slotFolder],
@@ -51,9 +53,22 @@ function flashAttentionOf(wanted: boolean | 'auto' = 'auto'): string {
   return wanted === 'auto' ? 'auto' : wanted ? 'on' : 'off'
 }
 
-function draftArguments(draft: { path: string; tokens?: number } | undefined): string[] {
+function memoryArguments(
+  { mapped, locked }: { mapped: boolean; locked: boolean },
+  { hasLoadMode }: ReleaseFlags,
+): string[] {
+  if (mapped && !locked) return []
+  if (hasLoadMode) return ['--load-mode', !locked ? 'none' : mapped ? 'mmap+mlock' : 'mlock']
+  return [...(mapped ? [] : ['--no-mmap']), ...(locked ? ['--mlock'] : [])]
+}
+
+function draftArguments(
+  draft: { path: string; tokens?: number } | undefined,
+  { draftUse, draftTokens }: ReleaseFlags,
+): string[] {
   if (draft === undefined) return []
-  return ['-md', draft.path, ...(draft.tokens === undefined ? [] : ['--draft-max', String(draft.tokens)])]
+  const most = draft.tokens === undefined ? [] : [draftTokens, String(draft.tokens)]
+  return ['-md', draft.path, ...draftUse, ...most]
 }
 
 /** A number where the plan has one; where memory is unified all layers, because the plan sees no device. */

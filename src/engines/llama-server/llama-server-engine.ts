@@ -26,6 +26,7 @@ import { findServer, type FoundServer } from './find-server.ts'
 import { llamaServerOptions } from './llama-server-options.ts'
 import { LLAMA_SERVER_CAPABILITIES, planLlamaServer } from './llama-server-plan.ts'
 import { RememberedSpeeds, speedKeyOf, type PrefillSpeeds } from './prefill-speeds.ts'
+import { releaseFlagsFor } from './release-flags.ts'
 import { SavedSlots } from './saved-slots.ts'
 import { refusedInOurWords } from './server-refusal.ts'
 import { startServer, type StartedServer } from './start-server.ts'
@@ -145,12 +146,13 @@ export class LlamaServerEngine implements Engine {
     return found
   }
 
-  async #start(plan: LoadPlan, { command }: FoundServer, options: LoadOptions): Promise<StartedServer> {
+  async #start(plan: LoadPlan, found: FoundServer, options: LoadOptions): Promise<StartedServer> {
     const { recordsDirectory, logDirectory, slotsDirectory, cores } = this.#options
     const available = cores?.() ?? plan.threads + 1
     return await startServer(plan, {
       ...options,
-      command,
+      command: found.command,
+      flags: await releaseFlagsFor(plan, found),
       cores: available,
       batchSize: this.#batchSize(plan, available),
       clock: this.#clock,

@@ -9,13 +9,17 @@ import type { LoadOptions, LoadPlan } from '../engine.ts'
 import { launchServer } from '../supervision/launch-server.ts'
 import type { WorkerChild } from '../supervision/worker-child.ts'
 import { launchArguments } from './launch-arguments.ts'
+import type { ReleaseFlags } from './release-flags.ts'
 import type { ServerConnection } from '../supervision/server-connection.ts'
 import { startFailure } from './start-failure.ts'
 
 /** Milliseconds between two questions whether the model is loaded. */
 const INTERVAL = 10
-/** Questions between two looks at how much has been read. */
-const LOOK_EACH = 30
+/** Milliseconds between two looks at how much has been read. */
+const LOOK_INTERVAL = 300
+
+/** It would read the file once more to see what fits where, and then change nothing: all that it could choose is said. */
+const OWN_ENVIRONMENT = { LLAMA_ARG_FIT: 'off' }
 
 const LISTENING = /(?:listening on|READY) https?:\/\/[^\s:]+:(\d+)/
 
@@ -23,6 +27,7 @@ export interface StartOptions extends LoadOptions {
   command: string
   cores: number
   batchSize: number
+  flags: ReleaseFlags
   clock: Clock
   recordsDirectory: string | undefined
   logDirectory: string | undefined
@@ -40,26 +45,30 @@ export interface StartedServer {
 export async function startServer(plan: LoadPlan, options: StartOptions): Promise<StartedServer> {
   const slotFolder = await makeSlotFolder(options.slotsDirectory)
   const key = createId('')
-  const { cores, batchSize, clock, command, recordsDirectory, logDirectory, signal } = options
+  const { cores, batchSize, flags, clock, command, recordsDirectory, logDirectory, signal } = options
+  const over = new AbortController()
   try {
     const started = await launchServer({
       command,
-      args: launchArguments(plan, { cores, batchSize, slotFolder }),
+      args: launchArguments(plan, { cores, batchSize, slotFolder, flags }),
       clock,
       label: plan.model,
       recordsDirectory,
       logDirectory,
-      environment: { LLAMA_API_KEY: key, ...visibleDevices(plan.footprint) },
+      environment: { ...OWN_ENVIRONMENT, LLAMA_API_KEY: key, ...visibleDevices(plan.footprint) },
       key,
       listening: LISTENING,
       signal,
       failure: (exit) => startFailure(plan, exit),
-      untilReady: async (child, connection) => await untilLoaded(plan, child, connection, options),
+      onStarted: (child) => void tellProgress(plan, child, options, over.signal),
+      untilReady: async (child, connection) => await untilLoaded(child, connection, options),
     })
     return { ...started, slotFolder }
   } catch (error) {
     await rm(slotFolder, { recursive: true, force: true })
     throw error
+  } finally {
+    over.abort()
   }
 }
 
@@ -75,23 +84,31 @@ async function makeSlotFolder(directory: string | undefined): Promise<string> {
   }
 }
 
-/** The socket opens before the model is loaded; how far it is shows in what of the file lies in memory. */
-async function untilLoaded(
-  plan: LoadPlan,
+/** How far it is shows in what of the file lies in memory. It says where it listens only when the model is loaded. */
+async function tellProgress(
+  { loadBytes }: LoadPlan,
   child: WorkerChild,
-  connection: ServerConnection,
-  { clock, signal, onProgress }: StartOptions,
+  { clock, onProgress }: StartOptions,
+  over: AbortSignal,
 ): Promise<void> {
   let fraction = 0
-  onProgress({ stage: 'loading', fraction })
-  for (let question = 1; !signal.aborted && child.alive; question++) {
+  while (!over.aborted && child.alive) {
+    onProgress({ stage: 'loading', fraction })
+    await sleep(clock, LOOK_INTERVAL, over).catch(() => undefined)
+    const memory = await measureProcessTree(child.pid ?? 0)
+    const held = (memory?.private ?? 0) + (memory?.shared ?? 0)
+    fraction = Math.max(fraction, Math.min(0.99, held / Math.max(1, loadBytes)))
+  }
+}
+
+/** Some releases listen before the model is loaded. */
+async function untilLoaded(
+  child: WorkerChild,
+  connection: ServerConnection,
+  { clock, signal }: StartOptions,
+): Promise<void> {
+  while (!signal.aborted && child.alive) {
     if (await isHealthy(connection, signal)) return
-    if (question % LOOK_EACH === 0) {
-      const memory = await measureProcessTree(child.pid ?? 0)
-      const held = (memory?.private ?? 0) + (memory?.shared ?? 0)
-      fraction = Math.max(fraction, Math.min(0.99, held / Math.max(1, plan.loadBytes)))
-      onProgress({ stage: 'loading', fraction })
-    }
     await sleep(clock, INTERVAL, signal)
   }
 }

@@ -13,6 +13,8 @@ export interface LaunchOptions extends WorkerChildOptions {
   signal: AbortSignal
   /** Words for an exit before it was ready. */
   failure: (exit: WorkerExit) => Error
+  /** Called once it runs, long before it listens. */
+  onStarted?: (child: WorkerChild) => void
   /** Waits until it is. Default: listening is enough. */
   untilReady?: (child: WorkerChild, connection: ServerConnection) => Promise<void>
 }
@@ -24,7 +26,8 @@ export interface LaunchedServer {
 
 /** Starts a program that serves HTTP on a port of its own choice. Nothing stays when it fails. @throws the `failure`, `aborted` */
 export async function launchServer(options: LaunchOptions): Promise<LaunchedServer> {
-  const { listening, key, healthPath, signal, failure, untilReady, onLine, ...childOptions } = options
+  const { listening, key, healthPath, signal, failure, onStarted, untilReady, onLine, ...childOptions } =
+    options
   let portFound: (port: number) => void = () => undefined
   const port = new Promise<number>((resolve) => {
     portFound = resolve
@@ -38,6 +41,7 @@ export async function launchServer(options: LaunchOptions): Promise<LaunchedServ
     },
   })
   const off = onAbort(signal, () => child.kill('its load was given up'))
+  onStarted?.(child)
   let connection: ServerConnection | undefined
   try {
     const gone = child.exited.then((exit) => Promise.reject(failure(exit)))
