@@ -4,6 +4,9 @@ import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config
 const OPTIONAL = { MODELYARD_VLLM: 'test/vllm/**', MODELYARD_COMPILED: 'test/compiled/**' }
 const UNASKED = Object.entries(OPTIONAL).flatMap(([name, files]) => (process.env[name] === '1' ? [] : files))
 
+/** Puts the program that was compiled before all others. */
+const COMPILED = process.env['MODELYARD_COMPILED'] === '1' ? ['./test/compiled/compile-first.ts'] : []
+
 const config: ViteUserConfig = defineConfig({
   test: {
     reporters: ['default', './test/reporter/closing-line.ts'],
@@ -20,6 +23,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.test.ts'],
+          globalSetup: COMPILED,
           exclude: [...configDefaults.exclude, ...UNASKED],
           testTimeout: 120_000,
           hookTimeout: 180_000,
