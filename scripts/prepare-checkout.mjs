@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { InstallationNews, packagesToFetch } from './installation-news.mjs'
 
 export const ROOT = resolve(import.meta.dirname, '..')
 const INSTALLED_MARK = join(ROOT, 'node_modules', '.modelyard-installed')
@@ -23,26 +24,25 @@ function newestIn(path) {
 const SAY_EVERY = 3000
 
 /**
- * Runs a command that takes long, and says every few seconds what it is about. `counted` = which of its lines are steps; all others are
- * shown on standard error. @returns how long it took
+ * Runs a command that takes long, and says every few seconds how far it is. `news` takes its lines; those that it does not take are shown
+ * on standard error. @returns how long it took
  */
-function runWithNews(command, args, { doing, counted, total, ...options }) {
+function runWithNews(command, args, { news, ...options }) {
   const begun = Date.now()
   const seconds = () => `${Math.round((Date.now() - begun) / 1000)} s`
-  let steps = 0
   return new Promise((done, reject) => {
     const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], ...options })
     for (const output of [child.stdout, child.stderr]) {
       createInterface({ input: output }).on('line', (line) => {
-        if (counted.test(line)) steps++
-        else if (line !== '') console.error(line)
+        if (!news.take(line) && line !== '') console.error(line)
       })
     }
-    const tell = () =>
-      console.error(`modelyard: ${doing}: ${Math.min(steps, total)} of ${total} packages, ${seconds()}`)
-    const news = setInterval(tell, SAY_EVERY)
+    const telling = setInterval(
+      () => console.error(`modelyard: installing: ${news.words()}, ${seconds()}`),
+      SAY_EVERY,
+    )
     const end = (problem) => {
-      clearInterval(news)
+      clearInterval(telling)
       if (problem === undefined) done(seconds())
       else reject(new Error(`\`${command} ${args.join(' ')}\` failed: ${problem}`))
     }
@@ -78,22 +78,23 @@ function leaveMark(path) {
 }
 
 /** Packages of the lock file that are for this platform. */
-function packagesToInstall() {
-  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
-  const suits = (list, here) => list === undefined || list.includes(here)
-  const isHere = ({ os, cpu, link }) =>
-    link !== true && suits(os, process.platform) && suits(cpu, process.arch)
-  return Object.entries(packages).filter(([path, entry]) => path !== '' && isHere(entry)).length
+function packagesHere() {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  return packagesToFetch(lock, { os: process.platform, cpu: process.arch, libc: systemLibrary() })
+}
+
+/** As npm judges it. */
+function systemLibrary() {
+  if (process.platform !== 'linux') return undefined
+  return process.report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
 }
 
 export async function installDependencies() {
   if (isFresh(INSTALLED_MARK, ['package-lock.json'])) return
-  const total = packagesToInstall()
+  const total = packagesHere()
   console.error(`modelyard: installing ${total} packages with npm, this once (a minute or two) …`)
   const took = await runWithNews('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=http'], {
-    doing: 'installing',
-    counted: /^npm http /,
-    total,
+    news: new InstallationNews(total),
     shell: process.platform === 'win32',
   })
   console.error(`modelyard: the packages are installed (${took}).`)
