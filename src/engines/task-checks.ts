@@ -19,6 +19,11 @@ export function requireText(input: EmbeddingInput, index: number, { model }: Loa
   })
 }
 
+/** Which field is too long where a query and a document are, together: the query, if it alone leaves room for no document. */
+export function longPairField(queryTokens: number, contextSize: number, index: number): string {
+  return queryTokens >= contextSize ? 'query' : `documents[${index}]`
+}
+
 /** The prompt must leave room for one token (BR-07). @throws ModelyardError `context_length_exceeded` with both numbers */
 export function requireRoom(promptTokens: number, contextSize: number, param?: string): void {
   if (promptTokens < contextSize) return

@@ -67,6 +67,7 @@ describe('BR-35: POST /v1/rerank', () => {
     [{ max_tokens_per_doc: 5 }, 501, 'max_tokens_per_doc'],
     [{ model: 'vectors' }, 400, 'model'],
     [{ model: 'plain', documents: ['x '.repeat(200)] }, 400, 'documents[0]'],
+    [{ model: 'plain', query: 'x '.repeat(200) }, 400, 'query'],
   ])('refuses %j', async (fields, status, param) => {
     const answer = await post(fields)
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { param } }])

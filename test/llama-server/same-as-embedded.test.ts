@@ -194,5 +194,15 @@ describe.runIf(HAS_SERVER)('llama-server says what the embedded engine says', ()
     expect(scores).toHaveLength(3)
     expect(scores[0]).toBeCloseTo(scores[2] ?? NaN, 5)
     expect(scores.every((score) => score >= 0 && score <= 1)).toBe(true)
+    const refused = async (query: string, text: string): Promise<unknown> =>
+      await ask(judge, { kind: 'rerank', query, documents: ['short', text] }).catch((error: unknown) => error)
+    expect(await refused('what is it?', 'word '.repeat(400))).toMatchObject({
+      code: 'context_length_exceeded',
+      details: { param: 'documents[1]' },
+    })
+    expect(await refused('word '.repeat(400), 'short')).toMatchObject({
+      code: 'context_length_exceeded',
+      details: { param: 'query' },
+    })
   })
 })

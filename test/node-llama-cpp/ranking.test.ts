@@ -59,6 +59,10 @@ describe('ranking', () => {
       code: 'context_length_exceeded',
       details: { index: 1, contextSize: 128, param: 'documents[1]' },
     })
+    await expect(ask(model, task(['short'], 'word '.repeat(400)))).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+      details: { contextSize: 128, param: 'query' },
+    })
     expect(await scoresOf(['short'])).toHaveLength(1)
   })
 

@@ -6,7 +6,7 @@ import type { RerankTask } from '../../tasks/rerank-task.ts'
 import type { LoadPlan } from '../engine.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
 import { fitted } from '../llama-cpp/unit-vector.ts'
-import { requireTask, requireText } from '../task-checks.ts'
+import { longPairField, requireTask, requireText } from '../task-checks.ts'
 import type { ServerConnection } from '../supervision/server-connection.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -101,11 +101,12 @@ async function tokensOf(
   { vocabulary, plan }: PooledHost,
   signal: AbortSignal,
 ): Promise<number[]> {
+  const field = `input[${index}]`
   if (typeof input !== 'string') {
-    vocabulary.requireTokens(input, `input[${index}]`)
+    vocabulary.requireTokens(input, field)
     return vocabulary.tokensWithBorders(input)
   }
-  if (input.length > LONG_TEXT) requireTextWithin(plan.contextSize, vocabulary, [input])
+  if (input.length > LONG_TEXT) requireTextWithin(plan.contextSize, vocabulary, [input], field)
   return await vocabulary.textWithBorders(input, signal)
 }
 
@@ -116,12 +117,14 @@ async function rankingInputs(
   signal: AbortSignal,
 ): Promise<PooledInputs> {
   const { vocabulary, plan, connection } = host
+  if (query.length > LONG_TEXT) requireTextWithin(plan.contextSize, vocabulary, [query], 'query')
   const asked = (await vocabulary.textWithBorders(query, signal)).length
   const lengths = await each(documents, async (document, index) => {
+    const param = longPairField(asked, plan.contextSize, index)
     if (query.length + document.length > LONG_TEXT)
-      requireTextWithin(plan.contextSize, vocabulary, [query, document])
+      requireTextWithin(plan.contextSize, vocabulary, [query, document], param)
     const length = asked + (await vocabulary.textWithBorders(document, signal)).length
-    const place = { index, param: `documents[${index}]` }
+    const place = { index, param }
     requireLength(length, plan.contextSize, { what: `the query and document ${index} together`, ...place })
     return length
   })

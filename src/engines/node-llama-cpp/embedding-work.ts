@@ -63,8 +63,9 @@ export class EmbeddingWork implements WholeInputWork {
   #tokensOf(input: string | number[], index: number): number[] {
     const vocabulary = this.#vocabulary
     const { contextSize } = this.#plan
-    if (typeof input !== 'string') vocabulary.requireTokens(input, `input[${index}]`)
-    else if (input.length > LONG_TEXT) requireTextWithin(contextSize, vocabulary, [input])
+    const field = `input[${index}]`
+    if (typeof input !== 'string') vocabulary.requireTokens(input, field)
+    else if (input.length > LONG_TEXT) requireTextWithin(contextSize, vocabulary, [input], field)
     const tokens = vocabulary.withBorders(typeof input === 'string' ? vocabulary.tokenizeText(input) : input)
     requireLength(tokens.length, index, contextSize)
     return tokens

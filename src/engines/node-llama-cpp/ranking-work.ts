@@ -5,6 +5,7 @@ import type { Task } from '../../tasks/task.ts'
 import type { LoadPlan } from '../engine.ts'
 import type { LlamaRankingContext } from './llama-module.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
+import { longPairField } from '../task-checks.ts'
 import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
 import { stepwise } from '../in-process/stepwise-work.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -32,7 +33,7 @@ export class RankingWork implements WholeInputWork {
     this.#free = free
   }
 
-  /** @throws context_length_exceeded naming the document */
+  /** @throws context_length_exceeded naming the query or the document */
   prepare(task: Task): Work {
     const { query, documents } = this.#rankingOf(task)
     const steps = documents.map((document, index) => async (): Promise<Part> => {
@@ -56,15 +57,17 @@ export class RankingWork implements WholeInputWork {
   /** Tokens of both together, as they are evaluated. */
   #lengthOf(query: string, document: string, index: number): number {
     const { contextSize } = this.#plan
+    if (query.length > LONG_PAIR) requireTextWithin(contextSize, this.#vocabulary, [query], 'query')
     if (query.length + document.length > LONG_PAIR) {
-      requireTextWithin(contextSize, this.#vocabulary, [query, document])
+      requireTextWithin(contextSize, this.#vocabulary, [query, document], `documents[${index}]`)
     }
     const length = this.#context.calculateInputLength(query, document)
     if (length <= contextSize) return length
+    const param = longPairField(this.#context.calculateInputLength(query, ''), contextSize, index)
     throw new ModelyardError(
       'context_length_exceeded',
       `The maximum context length is ${contextSize} tokens, but the query and document ${index} have ${length}; shorten them.`,
-      { details: { promptTokens: length, contextSize, index, param: `documents[${index}]` } },
+      { details: { promptTokens: length, contextSize, index, param } },
     )
   }
 

@@ -540,6 +540,10 @@ describe('rerank tasks', () => {
       code: 'context_length_exceeded',
       details: { promptTokens: 4, contextSize: 4, param: 'documents[1]' },
     })
+    expect(await failure(run(model, { ...rerank('a'), query: 'more red apples than fit' }))).toMatchObject({
+      code: 'context_length_exceeded',
+      details: { contextSize: 4, param: 'query' },
+    })
   })
 })
 

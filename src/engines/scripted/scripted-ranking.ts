@@ -4,7 +4,7 @@ import type { PartStream } from '../../tasks/part.ts'
 import { words } from './prompt-tokens.ts'
 import { findEntry } from './script.ts'
 import type { ScriptedHost } from './scripted-run.ts'
-import { requireRoom, requireTask } from '../task-checks.ts'
+import { longPairField, requireRoom, requireTask } from '../task-checks.ts'
 import { sufferTrouble } from './trouble.ts'
 
 function pairTokens({ query }: RerankTask, document: string): number {
@@ -20,8 +20,11 @@ export async function* runRanking(task: RerankTask, signal: StopSignal, host: Sc
   const { lifetime, onProgress, plan } = host
   lifetime.check(signal)
   requireTask(task, plan)
-  for (const [index, document] of task.documents.entries())
-    requireRoom(pairTokens(task, document), plan.contextSize, `documents[${index}]`)
+  const asked = words(task.query).length
+  for (const [index, document] of task.documents.entries()) {
+    const field = longPairField(asked, plan.contextSize, index)
+    requireRoom(pairTokens(task, document), plan.contextSize, field)
+  }
   const begun = lifetime.clock.now()
   const promptTokens = countPairs(task)
   yield { type: 'started', promptTokens, cachedTokens: 0 }

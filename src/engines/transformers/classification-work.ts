@@ -7,8 +7,9 @@ import type { LoadPlan } from '../engine.ts'
 import type { WholeInputWork, Work } from '../in-process/queued-model.ts'
 import { requireTask } from '../task-checks.ts'
 import { judgementOf, ranked, zeroShotScores, type LabelScore } from './label-scores.ts'
+import { labelSentences } from './label-sentences.ts'
 import { loadOptions } from './load-options.ts'
-import { encodeAll, encodeText, feeds } from './text-tokens.ts'
+import { encodeAll, encodePair, encodeText, feeds, type Sentence } from './text-tokens.ts'
 import type { Classifier, EncodedText, TextTokenizer } from './transformers-module.ts'
 import type { ImportedTransformers } from './transformers-package.ts'
 import { logitsOf, trainedLabels } from './trained-labels.ts'
@@ -59,7 +60,7 @@ export class ClassificationWork implements WholeInputWork {
 
   countTokens(task: Task): number {
     const asked = this.#classificationOf(task)
-    return lengthOf(asked.inputs.map((input, index) => this.#encode(asked, input, index)))
+    return lengthOf(asked.inputs.map(this.#encoder(asked)))
   }
 
   async warmUp(): Promise<void> {
@@ -81,22 +82,27 @@ export class ClassificationWork implements WholeInputWork {
     return this.#plan.facts.onnx?.labels ?? []
   }
 
-  #encode(
-    { labels, hypothesis = HYPOTHESIS }: ClassificationTask,
-    input: string | Uint8Array,
-    index: number,
-  ): Encoded {
-    if (typeof input !== 'string') throw textsOnly(this.#plan, index)
-    const encode = (pair?: string): EncodedText =>
-      encodeText(this.#plan, this.#tokenizer, input, index, { pair })
-    return labels === undefined
-      ? [encode()]
-      : labels.map((label) => encode(hypothesis.replaceAll('{}', () => label)))
+  /** Of inputs. Sentences are cut into tokens once, so that one that is too long alone is told before any input. */
+  #encoder(task: ClassificationTask): (input: string | Uint8Array, index: number) => Encoded {
+    const sentences = this.#sentences(task)
+    return (input, index) => {
+      if (typeof input !== 'string') throw textsOnly(this.#plan, index)
+      if (sentences === undefined) return [encodeText(this.#plan, this.#tokenizer, input, index)]
+      return sentences.map((sentence) => encodePair(this.#plan, this.#tokenizer, input, index, sentence))
+    }
+  }
+
+  #sentences(task: ClassificationTask): Sentence[] | undefined {
+    const { labels } = task
+    if (labels === undefined) return undefined
+    return labelSentences({ ...task, labels }, HYPOTHESIS, (text, index, field) => {
+      const { length } = encodeText(this.#plan, this.#tokenizer, text, index, field).input_ids
+      return { text, length, field }
+    })
   }
 
   async *#classify(task: ClassificationTask, isOver: () => boolean): AsyncGenerator<Part, undefined, void> {
-    const encode = (input: string | Uint8Array, index: number): Encoded => this.#encode(task, input, index)
-    const inputs = await encodeAll(task.inputs, encode, this.#clock, isOver)
+    const inputs = await encodeAll(task.inputs, this.#encoder(task), this.#clock, isOver)
     if (isOver()) return undefined
     yield { type: 'started', promptTokens: lengthOf(inputs), cachedTokens: 0 }
     for (const [index, input] of inputs.entries()) {

@@ -9,6 +9,7 @@ import { EmbeddingWork, unitVector } from './embedding-work.ts'
 import { imagesOf } from './image-classification-work.ts'
 import type { ImageVectors } from './image-vectors.ts'
 import { ranked, shares, type LabelScore } from './label-scores.ts'
+import { labelSentences } from './label-sentences.ts'
 import type { TextVectors } from './text-vectors.ts'
 
 /** The sentence of the transformers library. */
@@ -67,15 +68,9 @@ export class SharedSpaceWork implements WholeInputWork {
     return { ...task, labels }
   }
 
-  /** In tokens. @throws ModelyardError `context_length_exceeded` naming the label, or the hypothesis where the label alone is short enough */
-  #sentences({ labels, hypothesis }: LabelTask): number[][] {
-    return labels.map((label, index) => {
-      const sentence = (hypothesis ?? HYPOTHESIS).replaceAll('{}', () => label)
-      const field = `labels[${index}]`
-      if (hypothesis === undefined) return this.#texts.tokensOf(sentence, index, field)
-      this.#texts.tokensOf(label, index, field)
-      return this.#texts.tokensOf(sentence, index, 'hypothesis')
-    })
+  /** In tokens. @throws ModelyardError `context_length_exceeded` naming the label or the hypothesis */
+  #sentences(task: LabelTask): number[][] {
+    return labelSentences(task, HYPOTHESIS, (text, index, field) => this.#texts.tokensOf(text, index, field))
   }
 
   async *#classify(

@@ -6,9 +6,17 @@ import type { EncodedText, Tensor, Tokenizer, TransformersModule } from './trans
 /** Characters from which a text is refused before it is cut into tokens: more than any encoder's context. */
 const LONG_TEXT = 1_000_000
 
+/** What an error names: the field of the request and, where it is none of a field's own words, what has too many tokens. */
+interface Place {
+  /** Of the text among the inputs, or of the label among the labels. */
+  readonly index: number
+  readonly field?: string | undefined
+  readonly what?: string
+}
+
 /**
- * A text in tokens, or two that belong together, marks included. @param index its place among the inputs, for errors
- * @param more a second text; and the field that an error names where the text is none of the inputs
+ * A text in tokens, marks included. @param index its place among the inputs, for errors
+ * @param field that an error names where the text is none of the inputs
  * @throws ModelyardError `context_length_exceeded` with both numbers
  */
 export function encodeText(
@@ -16,18 +24,57 @@ export function encodeText(
   tokenizer: Tokenizer,
   text: string,
   index: number,
-  { pair, field }: { pair?: string | undefined; field?: string | undefined } = {},
+  field?: string,
 ): EncodedText {
   if (text.length > LONG_TEXT) throw tooLong({ index, field }, text.length, contextSize, 'characters')
-  const encoded = tokenizer(text, {
+  const encoded = cut(tokenizer, text)
+  const { length } = encoded.input_ids
+  if (length > contextSize) throw tooLong({ index, field }, length, contextSize, 'tokens')
+  return encoded
+}
+
+/** A sentence that a text is judged by. */
+export interface Sentence {
+  readonly text: string
+  /** In tokens, alone. */
+  readonly length: number
+  /** Of the request. */
+  readonly field: string
+}
+
+/**
+ * A text and the sentence it is judged by in tokens, marks included. @param index of the text among the inputs, for errors
+ * @throws ModelyardError `context_length_exceeded`: of two that are short enough alone, the longer one is the field
+ */
+export function encodePair(
+  plan: LoadPlan,
+  tokenizer: Tokenizer,
+  text: string,
+  index: number,
+  sentence: Sentence,
+): EncodedText {
+  const { contextSize } = plan
+  if (text.length > LONG_TEXT) throw tooLong({ index }, text.length, contextSize, 'characters')
+  const both = cut(tokenizer, text, sentence.text)
+  const { length } = both.input_ids
+  if (length <= contextSize) return both
+  const alone = encodeText(plan, tokenizer, text, index).input_ids.length
+  const field = alone < sentence.length ? sentence.field : undefined
+  throw tooLong(
+    { index, field, what: `input ${index} with '${sentence.field}'` },
+    length,
+    contextSize,
+    'tokens',
+  )
+}
+
+function cut(tokenizer: Tokenizer, text: string, pair?: string): EncodedText {
+  return tokenizer(text, {
     add_special_tokens: true,
     truncation: false,
     return_tensor: false,
     ...(pair !== undefined && { text_pair: pair }),
   })
-  const { length } = encoded.input_ids
-  if (length > contextSize) throw tooLong({ index, field }, length, contextSize, 'tokens')
-  return encoded
 }
 
 /** Texts that are cut into tokens before other events have a turn. */
@@ -61,13 +108,12 @@ export function feeds(module: TransformersModule, encoded: EncodedText): Record<
   }
 }
 
-interface Place {
-  readonly index: number
-  readonly field: string | undefined
-}
-
-function tooLong({ index, field }: Place, length: number, contextSize: number, unit: string): ModelyardError {
-  const what = field === undefined ? `input ${index}` : `'${field}'`
+function tooLong(
+  { index, field, what = field === undefined ? `input ${index}` : `'${field}'` }: Place,
+  length: number,
+  contextSize: number,
+  unit: string,
+): ModelyardError {
   return new ModelyardError(
     'context_length_exceeded',
     `The maximum context length is ${contextSize} tokens, but ${what} has ${length} ${unit}; shorten it.`,

@@ -33,7 +33,7 @@ export class TextVectors {
   tokensOf(input: EmbeddingInput, index: number, field?: string): number[] {
     const text = requireText(input, index, this.#plan)
     if (typeof text !== 'string') throw unsupportedTokens(this.#plan, index)
-    return encodeText(this.#plan, this.#tokenizer, text, index, { field }).input_ids
+    return encodeText(this.#plan, this.#tokenizer, text, index, field).input_ids
   }
 
   /** One row, of any length. */
