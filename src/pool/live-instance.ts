@@ -10,6 +10,7 @@ import type {
 } from '../engines/engine.ts'
 import type { HostReading, MeasuredFootprint } from '../host/memory.ts'
 import type { ParkOrder, PoolFact } from './policy/messages.ts'
+import { ProgressSteps } from './progress-steps.ts'
 import type { SlotParking } from './slot-parking.ts'
 import { departureOf, seeReturned, type Departure } from './return-watch.ts'
 
@@ -36,6 +37,7 @@ export class LiveInstance {
   readonly plan: LoadPlan
   readonly #around: LiveSurroundings
   readonly #controller = new AbortController()
+  readonly #steps: ProgressSteps
   #loaded: LoadedModel | undefined
   #measured: MeasuredFootprint | undefined
   #measuredAt = Number.NEGATIVE_INFINITY
@@ -45,6 +47,7 @@ export class LiveInstance {
     this.id = id
     this.plan = plan
     this.#around = around
+    this.#steps = new ProgressSteps(around.clock, (fraction) => this.#reportProgress(fraction))
   }
 
   get loaded(): LoadedModel | undefined {
@@ -54,7 +57,9 @@ export class LiveInstance {
   async load(): Promise<void> {
     const onProgress = (progress: LoadProgress): void => this.#noteProgress(progress)
     try {
-      const loaded = await this.#around.load(this.plan, { signal: this.#controller.signal, onProgress })
+      const { signal } = this.#controller
+      const loading = this.#around.load(this.plan, { signal, onProgress })
+      const loaded = await loading.finally(() => this.#steps.end())
       this.#loaded = loaded
       void this.#watchExit(loaded)
       const { stateIdentity, savesWhileAnswering = false } = loaded
@@ -66,7 +71,12 @@ export class LiveInstance {
   }
 
   #noteProgress(progress: LoadProgress): void {
-    const fraction = progress.stage === 'loading' ? progress.fraction : undefined
+    if (progress.stage === 'loading') return this.#steps.take(progress.fraction)
+    this.#steps.end()
+    this.#reportProgress(undefined)
+  }
+
+  #reportProgress(fraction: number | undefined): void {
     this.#around.report({ type: 'load-progressed', instance: this.id, fraction })
   }
 

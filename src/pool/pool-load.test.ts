@@ -72,6 +72,22 @@ describe('a load', () => {
     expect(pool.status().instances).toEqual([])
   })
 
+  it('tells its first and its last step, and of hundreds between those that can be seen', async () => {
+    const { pool, engine, clock, events } = declareAll(newPool({ manual: true }), sized('m', 40))
+    const acquiring = pool.acquire({ model: 'm' })
+    const { onProgress } = engine.pending[0]?.options ?? { onProgress: () => undefined }
+    onProgress({ stage: 'starting' })
+    for (let step = 0; step <= 300; step++) {
+      onProgress({ stage: 'loading', fraction: step / 300 })
+      clock.advance(1)
+    }
+    onProgress({ stage: 'preparing' })
+    engine.pending[0]?.finish()
+    await acquiring
+    const told = events.flatMap(({ name, data }) => (name === 'load-progressed' ? [data.fraction] : []))
+    expect(told).toEqual([0, 99 / 300, 199 / 300, 299 / 300, 1])
+  })
+
   it('that comes through after it was cancelled is unloaded again (F17)', async () => {
     let finish: (() => void) | undefined
     const fixture = newPool({
