@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
+import { LlamaServerEngine } from '../../src/engines/llama-server/llama-server-engine.ts'
 import { makeTinyLora, makeTinyModel } from '../models/make-tiny-gguf.ts'
-import { removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
+import { ENGINES_DIRECTORY, removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
 import { ask, chat, completion } from '../node-llama-cpp/fixtures.ts'
 import { HAS_SERVER, loadServer, processesWith } from './fixtures.ts'
 
@@ -17,7 +20,12 @@ afterEach(async () => {
 })
 
 async function load(path: string, engineOptions: Record<string, unknown>): Promise<LoadedModel> {
-  const model = await loadServer(path, { id: 'companions', engineOptions, context: 512 })
+  const engine = new LlamaServerEngine({
+    enginesDirectory: ENGINES_DIRECTORY,
+    logDirectory: folder,
+    clock: new SystemClock(),
+  })
+  const model = await loadServer(path, { id: 'companions', engineOptions, context: 512 }, engine)
   loaded.push(model)
   return model
 }
@@ -46,6 +54,10 @@ describe.skipIf(!HAS_SERVER)('E8: files beside the model, in the real llama-serv
     expect((await ask(guessing, task)).text).toBe((await ask(plain, task)).text)
     const { usage } = (await ask(guessing, task)).result
     expect(usage).toEqual({ ...(await ask(plain, task)).result.usage, cachedTokens: usage.cachedTokens })
+    await guessing.unload()
+    // One that is loaded and never asked takes memory for nothing, and shows in no answer.
+    const log = await readFile(guessing.logPath ?? '', 'utf8')
+    expect(log).toMatch(/draft acceptance[^(]*\( *[1-9]\d* accepted/)
   })
 
   it('an adapter that is none fails the load, with what to do', async () => {

@@ -14,7 +14,7 @@ export interface ReleaseFlags {
   hasLoadMode: boolean
 }
 
-/** Of releases before v0.3, and of the wheel's launcher. */
+/** Of releases before 2026's v0.4.0, as far as they have these flags, and of the wheel's launcher. */
 export const EARLIER_FLAGS: ReleaseFlags = { draftTokens: '--draft-max', draftUse: [], hasLoadMode: false }
 
 /** Reads the lines of `llama-server --help`. Flags that are gone may be listed beside those that took their place. */
