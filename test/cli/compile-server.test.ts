@@ -177,6 +177,38 @@ describe.skipIf(process.platform === 'win32')('engines install llama-server --fr
     expect((await readdir(engines)).toSorted()).toEqual(['llama-server', 'node-llama-cpp'])
   })
 
+  it('counts what an earlier try has compiled, so that nobody takes it for a new beginning', async () => {
+    await has('git', 'cmake', 'ninja', 'c++')
+    vi.stubEnv('FAKE_BUILD', 'memory')
+    await expect(compile()).rejects.toMatchObject({ code: 'insufficient_memory' })
+    vi.stubEnv('FAKE_BUILD', '')
+    const made = desk()
+    await compile({}, made)
+    expect(made.err()).toContain('[2/2] Linking')
+    expect(made.err()).not.toContain('[1/')
+  })
+
+  it('what is compiled already is not compiled again, unless the settings or the processor are others', async () => {
+    await has('git', 'cmake', 'ninja', 'c++')
+    await compile({ define: ['GGML_BLAS=ON'] })
+    const again = desk()
+    await compile({ define: ['GGML_BLAS=ON'] }, again)
+    expect(again.err()).toBe('')
+    expect(again.out()).toMatch(
+      /^llama-server 0\.4\.0-dev is installed\. .* remove it first: modelyard engines remove llama-server$/m,
+    )
+    expect(await calls('ninja')).toHaveLength(1)
+    await compile()
+    await carrySource('v0.5.0')
+    await compile()
+    expect(await calls('ninja')).toHaveLength(3)
+    const path = join(engines, 'llama-server/installed.json')
+    const manifest = JSON.parse(await readFile(path, 'utf8')) as object
+    await writeFile(path, JSON.stringify({ ...manifest, instructions: ['avx9999'] }))
+    await compile()
+    expect(await calls('ninja')).toHaveLength(4)
+  })
+
   it('an interrupt ends the compilers, too; what is compiled stays until it is removed', async () => {
     await has('git', 'cmake', 'ninja', 'c++')
     vi.stubEnv('FAKE_BUILD', 'hangs')

@@ -52,6 +52,7 @@ ninja)
   [ -e "$build/first.o" ] || {
     steps=2
     echo '[1/2] Building CXX object first.o'
+    printf '# ninja log v7\n0\t9\t1\tfirst.o\tff\n' >"$build/.ninja_log"
   }
   : >"$build/first.o"
   case $FAKE_BUILD in

@@ -55,7 +55,11 @@ export async function installEngineCommand(
   if (options.json === true) return await context.out.json(await entryOf(context, name))
   if (installed) return
   const version = await engine.installed(context.directories.engines)
-  await context.out.line(`${engine.name} ${version ?? engine.version} is installed.`)
+  const again =
+    options.fromSource === true
+      ? ` It was compiled from this source with these settings; to compile it anew, remove it first: modelyard engines remove ${name}`
+      : ''
+  await context.out.line(`${engine.name} ${version ?? engine.version} is installed.${again}`)
 }
 
 /** @throws ModelyardError `invalid_request` for wishes about a compilation where nothing is compiled */

@@ -15,6 +15,8 @@ export interface EngineWishes extends InstallOptions {
 export interface CompiledEngine {
   /** What would come of it. @throws ModelyardError `engine_missing` where there is no source */
   version(enginesFolder: string): Promise<string>
+  /** Whether that is there already, with the same settings and for this processor. @throws ModelyardError likewise */
+  isThere(enginesFolder: string, settings: readonly string[]): Promise<boolean>
   /** For people. */
   size: string
   diskBytes: number

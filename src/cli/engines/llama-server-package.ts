@@ -1,5 +1,11 @@
 import { findExecutable } from '../../host/executables.ts'
 import { findServer } from '../../engines/llama-server/find-server.ts'
+import {
+  installedServer,
+  lackingInstructions,
+  readServerManifest,
+} from '../../engines/llama-server/server-manifest.ts'
+import { processorFlags } from '../../host/processor-flags.ts'
 import { buildProgress } from './compile/build-progress.ts'
 import { findServerSource } from './compile/server-source.ts'
 import type { EngineWishes, InstallableEngine } from './installable-engine.ts'
@@ -27,6 +33,7 @@ export function llamaServerPackage(): InstallableEngine {
     compiled: {
       version: async (enginesFolder) =>
         (await findServerSource(enginesFolder)).release ?? 'of node-llama-cpp',
+      isThere: isCompiled,
       size: 'compiled for this processor: 10 to 30 minutes on two cores',
       diskBytes: 600_000_000,
     },
@@ -34,6 +41,15 @@ export function llamaServerPackage(): InstallableEngine {
     remove: removeServer,
     counts: (line) => buildProgress(line) ?? progressOfPip(line),
   }
+}
+
+async function isCompiled(enginesFolder: string, settings: readonly string[]): Promise<boolean> {
+  const { release } = await findServerSource(enginesFolder)
+  const manifest = await readServerManifest(enginesFolder)
+  if (manifest?.from !== 'source' || manifest.release !== release) return false
+  if (findExecutable(installedServer(enginesFolder).command) === undefined) return false
+  const isSame = JSON.stringify(manifest.settings ?? []) === JSON.stringify(settings)
+  return isSame && lackingInstructions(manifest, await processorFlags()).length === 0
 }
 
 async function install(enginesFolder: string, wishes: EngineWishes): Promise<string> {

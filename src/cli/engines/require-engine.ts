@@ -19,7 +19,7 @@ export interface InstallWishes {
   /** False with `--no-install`. */
   install?: boolean
   verbose?: boolean
-  /** Compile it, also where one is there already. */
+  /** Compile it, also where there is one that was not compiled from this source with these settings. */
   fromSource?: boolean
   /** Files to compile at once. */
   jobs?: number
@@ -49,6 +49,8 @@ export async function requireEngine(
   if (present !== undefined && engine.suits(present) && wishes.fromSource !== true) return false
   if (wishes.install === false) throw missing(engine, present)
   const recipe = await recipeOf(enginesFolder, engine, wishes)
+  if (wishes.fromSource === true && (await engine.compiled?.isThere(enginesFolder, wishes.settings ?? [])))
+    return false
   await requireRoom(enginesFolder, engine.name, recipe)
   await installLoudly(context, enginesFolder, engine, recipe, wishes)
   return true

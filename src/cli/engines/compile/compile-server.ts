@@ -1,4 +1,4 @@
-import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, readFile, rename, rm, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { HostMemoryProbe } from '../../../host/memory-probe.ts'
@@ -6,6 +6,7 @@ import { runCommand } from '../../../host/run-command.ts'
 import type { InstallOptions } from '../install-engine.ts'
 import { buildFailure } from './build-failure.ts'
 import { buildJobs } from './build-jobs.ts'
+import { countedOn, stepsDone } from './build-progress.ts'
 import type { BuildTools } from './build-tools.ts'
 import { completeTools, openToolChest } from './prepare-tools.ts'
 import { findServerSource, type ServerSource } from './server-source.ts'
@@ -119,7 +120,9 @@ async function compile(build: Build): Promise<void> {
     tools.maker === undefined
       ? [tools.cmake, '--build', place, '--config', 'Release', '--target', target, '-j', String(jobs)]
       : [tools.maker.path, '-C', place, '-j', String(jobs), target]
-  await step(build, 'compile', line)
+  const before = stepsDone(await readFile(join(place, '.ninja_log'), 'utf8').catch(() => ''))
+  const onLine = (text: string): void => build.options.onLine?.(countedOn(text, before))
+  await step({ ...build, options: { ...build.options, onLine } }, 'compile', line)
 }
 
 async function step(
