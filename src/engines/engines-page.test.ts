@@ -8,6 +8,7 @@ import { SCRIPTED_CAPABILITIES } from './scripted/scripted-plan.ts'
 import { SD_SERVER_CAPABILITIES } from './sd-server/sd-server-plan.ts'
 import { SPEECH_CAPABILITIES } from './speech/speech-plan.ts'
 import { TRANSFORMERS_CAPABILITIES } from './transformers/transformers-plan.ts'
+import { UPSTREAM_SWITCHES } from './upstream/upstream-options.ts'
 import { UPSTREAM_CAPABILITIES } from './upstream/upstream-plan.ts'
 
 const CHILD = 'a supervised child process for each'
@@ -60,6 +61,7 @@ const ENGINES: DocumentedEngine[] = [
   {
     name: 'upstream',
     capabilities: UPSTREAM_CAPABILITIES,
+    ifKnown: UPSTREAM_SWITCHES.filter((name) => !UPSTREAM_CAPABILITIES[name]),
     runs: 'whatever another server with OpenAI’s API has in memory, one that runs or one that is started (`start`)',
     isolation: 'elsewhere; with `start` in supervised child processes',
     platforms: PLAIN,

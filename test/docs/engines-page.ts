@@ -4,6 +4,8 @@ import type { EngineCapabilities } from '../../src/engines/engine.ts'
 export interface DocumentedEngine {
   name: string
   capabilities: EngineCapabilities
+  /** What it does where more is known of a model than its engine. Default: nothing. */
+  ifKnown?: readonly (keyof EngineCapabilities)[]
   /** What it runs, and where that comes from. */
   runs: string
   /** Where its models are in memory. */
@@ -63,6 +65,7 @@ const UNVERIFIED = [
   'sd-server on a GPU: the device that `memory` names is the one its process sees; not run on any',
   'image to image: not there',
   'SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard, a real vLLM 0.32 on a CPU (docs/decisions/2026-12-01-real-vllm.md) and fakes; none of these',
+  'images in messages, rerank, transcription, speech and images behind `upstream`: run against another Modelyard (scripted models, Whisper, Piper, a fake sd-server) and fakes that answer as vLLM, llama.cpp’s server, Jina and OpenAI document it; none of those',
   'vLLM in several processes as one worker (`start: {count: 2}`): run with a real vLLM 0.32 in two processes on one CPU; not on several GPUs',
   'llama-server compiled by `--from-source`: unpacking, configuring, an interrupt and going on were run for real, the rest of the compilation with small programs that behave so',
 ]
@@ -82,7 +85,11 @@ export function enginesPage(engines: readonly DocumentedEngine[]): string {
   ])
   const featureRows = Object.entries(FEATURES).map(([feature, words]) => [
     words,
-    ...engines.map(({ capabilities }) => mark(capabilities[feature as keyof typeof FEATURES])),
+    ...engines.map(({ capabilities, ifKnown = [] }) =>
+      ifKnown.includes(feature as keyof typeof FEATURES)
+        ? 'if known'
+        : mark(capabilities[feature as keyof typeof FEATURES]),
+    ),
   ])
   const platformRows = PLATFORMS.map((platform, index) => [
     platform,
@@ -98,6 +105,9 @@ ${table(['task', ...names], taskRows)}
 ## Features
 
 ${table(['feature', ...names], featureRows)}
+
+An upstream is asked for what has *yes* until it refuses it as such, or says that it does not have it; for what has *if known* where it says that it does, or the
+model’s entry does ([configuration.md](configuration.md#models-of-other-servers)).
 
 ## Platforms
 

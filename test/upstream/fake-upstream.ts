@@ -4,6 +4,13 @@ import type { AddressInfo } from 'node:net'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
+/** A request of a task, as it came. */
+export interface SentRequest {
+  path: string
+  contentType: string
+  body: Buffer
+}
+
 /** An endpoint that answers as a test wants, and notes what came. */
 export class FakeUpstream {
   readonly #server: Server
@@ -20,6 +27,8 @@ export class FakeUpstream {
   readonly silent: Set<string> = new Set()
   /** JSON that other routes answer with; those that are not here answer 404. */
   readonly documents: Map<string, unknown> = new Map()
+  /** Requests of tasks that were answered. */
+  readonly sent: SentRequest[] = []
   /** Bodies that came to those routes. */
   readonly received: unknown[] = []
 
@@ -53,12 +62,14 @@ export class FakeUpstream {
     if (this.silent.has(url)) return void request.resume()
     if (!url.startsWith('/v1/')) return this.#document(request, response, this.documents.get(url))
     this.chats++
-    request.resume()
     response.on('close', () => {
       if (!response.writableFinished) this.left++
     })
     const handler = this.answers.length > 1 ? this.answers.shift() : this.answers[0]
-    handler?.(request, response)
+    whole(request, (body) => {
+      this.sent.push({ path: url, contentType: request.headers['content-type'] ?? '', body })
+      handler?.(request, response)
+    })
   }
 
   #list(response: ServerResponse): void {
@@ -68,13 +79,33 @@ export class FakeUpstream {
   }
 
   #document(request: IncomingMessage, response: ServerResponse, document: unknown): void {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      if (chunks.length > 0) this.received.push(JSON.parse(Buffer.concat(chunks).toString()))
+    whole(request, (body) => {
+      if (body.length > 0) this.received.push(JSON.parse(body.toString()))
       if (document === undefined) response.writeHead(404).end()
       else response.end(JSON.stringify(document))
     })
+  }
+}
+
+function whole(request: IncomingMessage, then: (body: Buffer) => void): void {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => then(Buffer.concat(chunks)))
+}
+
+/** Answers with a JSON document. */
+export function json(document: unknown): Handler {
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document))
+  }
+}
+
+/** Answers with these bytes, in two pieces. */
+export function bytes(data: Buffer, contentType = 'audio/wav'): Handler {
+  return (_, response) => {
+    const half = Math.floor(data.length / 2)
+    response.writeHead(200, { 'content-type': contentType })
+    response.write(data.subarray(0, half), () => response.end(data.subarray(half)))
   }
 }
 
@@ -111,6 +142,13 @@ export function refuse(status: number, message: string, headers: Record<string, 
   return (_, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
     response.end(JSON.stringify({ error: { message } }))
+  }
+}
+
+/** Begins an answer with these bytes and breaks the connection. */
+export function breakOff(data: Buffer | string, contentType = 'application/json'): Handler {
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': contentType }).write(data, () => response.destroy())
   }
 }
 

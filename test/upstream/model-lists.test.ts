@@ -205,12 +205,15 @@ describe('what an endpoint has', () => {
     const first = survey.factsOf(endpoint, 'remote', NEVER)
     await vi.waitFor(() => expect(fake.keys).toHaveLength(2))
     clock.advance(3000)
-    expect(await first).toMatchObject({ abilities: [], counting: 'tokenize-messages' })
+    const ofVllm = ['prefill', 'tokenInput'].map((name) => {
+      return { name, has: true, source: 'it is served by vLLM' }
+    })
+    expect(await first).toMatchObject({ abilities: ofVllm, counting: 'tokenize-messages' })
     fake.silent.clear()
     clock.advance(4000)
-    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toEqual([])
+    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toEqual(ofVllm)
     clock.advance(1000)
-    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toHaveLength(3)
+    expect((await survey.factsOf(endpoint, 'remote', NEVER)).abilities).toHaveLength(9)
   })
 
   it('is overruled by what the configuration says', async () => {
@@ -232,6 +235,21 @@ describe('tokens of a prompt', () => {
     const near = await open(fake.url)
     expect(await near.countTokens('lab/remote', chat)).toBe(31)
     expect(fake.received).toEqual([{ model: 'remote', messages: MESSAGES, add_generation_prompt: true }])
+  })
+
+  it('of an answer to be continued are counted by vLLM without the beginning of another', async () => {
+    fake.entries = { owned_by: 'vllm' }
+    fake.documents.set('/openapi.json', { paths: { '/v1/chat/completions': {}, '/tokenize': {} } })
+    fake.documents.set('/tokenize', { count: 33 })
+    const near = await open(fake.url)
+    const messages = [...MESSAGES, { role: 'assistant' as const, content: 'Hel' }]
+    expect(await near.countTokens('lab/remote', { ...chat, messages })).toBe(33)
+    expect(fake.received.at(-1)).toEqual({
+      model: 'remote',
+      messages,
+      add_generation_prompt: false,
+      continue_final_message: true,
+    })
   })
 
   it('are counted by llama.cpp after it has rendered them', async () => {

@@ -3,6 +3,7 @@ import { onAbort } from '../../base/abort.ts'
 import type { StopSignal } from '../../base/cancellation.ts'
 import type { Clock } from '../../base/clock.ts'
 import { beginningOf, refusalText } from '../bounded-body.ts'
+import { FormBody } from './form-body.ts'
 import { ReplyBody } from './reply-body.ts'
 
 /** Milliseconds to connect. */
@@ -13,8 +14,10 @@ const LONGEST_DOCUMENT = 16 * 1024 * 1024
 export interface Exchange {
   url: string
   key: string | undefined
-  /** Sent as JSON; absent = GET. */
+  /** A form, or what is sent as JSON; absent = GET. */
   body?: unknown
+  /** Content types that are read. Default: JSON and streams of events. */
+  accept?: string
   signal: StopSignal
   /** Longest silence before the answer's first byte, and before each next one, in milliseconds. */
   firstByteTimeout: number
@@ -22,16 +25,21 @@ export interface Exchange {
   onOver?: () => void
 }
 
+type AnswerHeaders = Pick<Reply, 'retryAfter' | 'contentType'>
+
 /** An answer that has begun. */
 export class Reply {
   readonly status: number
   /** Milliseconds from now. */
   readonly retryAfter: number | undefined
+  /** As it was sent; empty = it was not. */
+  readonly contentType: string
   readonly body: ReplyBody
 
-  constructor(status: number, retryAfter: number | undefined, body: ReplyBody) {
+  constructor(status: number, { retryAfter, contentType }: AnswerHeaders, body: ReplyBody) {
     this.status = status
     this.retryAfter = retryAfter
+    this.contentType = contentType
     this.body = body
   }
 
@@ -96,12 +104,17 @@ export class Connection {
   }
 }
 
-function requestOf({ body, key }: Exchange): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
-  const headers: Record<string, string> = { accept: 'application/json, text/event-stream' }
+function requestOf({
+  body,
+  key,
+  accept = 'application/json, text/event-stream',
+}: Exchange): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
+  const headers: Record<string, string> = { accept }
   if (key !== undefined) headers['authorization'] = `Bearer ${key}`
   if (body === undefined) return { method: 'GET', headers }
-  headers['content-type'] = 'application/json'
-  return { method: 'POST', headers, body: JSON.stringify(body) }
+  const isForm = body instanceof FormBody
+  headers['content-type'] = isForm ? body.contentType : 'application/json'
+  return { method: 'POST', headers, body: isForm ? body.bytes : JSON.stringify(body) }
 }
 
 interface Outcome {
@@ -146,7 +159,9 @@ class DispatchedAnswer implements Dispatcher.DispatchHandler {
     // Hints on the way, before the answer itself.
     if (status < 200) return
     this.#body = new ReplyBody(controller, this.#outcome.onOver)
-    this.#outcome.resolve(new Reply(status, this.#retryAfter(headers['retry-after']), this.#body))
+    const contentType = String(headers['content-type'] ?? '')
+    const retryAfter = this.#retryAfter(headers['retry-after'])
+    this.#outcome.resolve(new Reply(status, { retryAfter, contentType }, this.#body))
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -54,11 +54,12 @@ function textsOf(task: Task): readonly (string | readonly number[])[] {
 }
 
 async function countMessages(post: Post, body: WireRequest['body']): Promise<unknown> {
-  const { model, messages, tools, chat_template_kwargs: options } = body
+  const { model, messages, tools, chat_template_kwargs: options, continue_final_message: continues } = body
   return await countOf(post, {
     model,
     messages,
-    add_generation_prompt: true,
+    add_generation_prompt: continues !== true,
+    ...(continues === true && { continue_final_message: true }),
     ...(tools !== undefined && { tools }),
     ...(options !== undefined && { chat_template_kwargs: options }),
   })
@@ -87,7 +88,7 @@ function numberOf(model: string, count: unknown): number {
   )
 }
 
-function uncountable(model: string): ModelyardError {
+export function uncountable(model: string): ModelyardError {
   return new ModelyardError(
     'unsupported',
     `Tokens of model "${model}" cannot be counted ahead: its tokenizer is at its upstream, which does not show it.`,

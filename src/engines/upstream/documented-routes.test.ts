@@ -9,8 +9,18 @@ describe('what a server says of itself', () => {
       ['chat', true],
       ['completion', true],
       ['embedding', false],
+      ['rerank', false],
+      ['transcription', false],
+      ['speech', false],
+      ['image', false],
     ])
     expect(facts?.counting).toBe('tokenize-messages')
+  })
+
+  it('a server may have none but the routes of sound', () => {
+    const paths = { '/v1/audio/transcriptions': {}, '/v1/models': {} }
+    const has = readDocumentedRoutes(JSON.stringify({ paths }), '/v1')?.abilities.filter((each) => each.has)
+    expect(has?.map(({ name }) => name)).toEqual(['transcription'])
   })
 
   it('a document about something else, or no document, says nothing', () => {

@@ -9,7 +9,15 @@ export interface ServerFacts {
 }
 
 /** Routes of the tasks, behind the beginning of the API. */
-const ROUTES = { chat: '/chat/completions', completion: '/completions', embedding: '/embeddings' }
+const ROUTES = {
+  chat: '/chat/completions',
+  completion: '/completions',
+  embedding: '/embeddings',
+  rerank: '/rerank',
+  transcription: '/audio/transcriptions',
+  speech: '/audio/speech',
+  image: '/images/generations',
+}
 
 /**
  * What `GET /openapi.json` of vLLM, SGLang and others shows: a route that it does not name is not there. One that it names may still refuse

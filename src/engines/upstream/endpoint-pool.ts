@@ -4,7 +4,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import { Connection, type Reply } from './connection.ts'
 import { chooseEndpoint, Endpoint } from './endpoint.ts'
 import { rootOf } from './endpoint-survey.ts'
-import { readModelList } from './remote-model.ts'
+import { readModelList, type RemoteModel } from './remote-model.ts'
 import { isPassing, refusalError, unreachable } from './upstream-error.ts'
 
 /** Milliseconds of silence, before an answer and in it. */
@@ -29,6 +29,7 @@ export interface EndpointRequest {
   path: string
   aboveApi?: boolean
   body?: unknown
+  accept?: string
 }
 
 export interface Opening {
@@ -50,12 +51,12 @@ export class EndpointPool {
     this.#connection = new Connection(options.clock)
   }
 
-  /** Names of the models there; undefined where an endpoint does not list them. @throws ModelyardError when it cannot be reached or refuses the key */
-  async models(signal: StopSignal): Promise<string[] | undefined> {
+  /** The models there; undefined where an endpoint does not list them. @throws ModelyardError when it cannot be reached or refuses the key */
+  async models(signal: StopSignal): Promise<RemoteModel[] | undefined> {
     const reply = await this.#try({ path: '/models' }, { slot: undefined, signal })
     if (reply.status === 404) return undefined
     if (reply.status !== 200) throw this.#refusal(this.#endpoints[0]?.url ?? '', reply, await reply.text())
-    return readModelList(await reply.whole())?.map(({ id }) => id)
+    return readModelList(await reply.whole())
   }
 
   /** The answer's beginning: its status is 200, its body may be read. @throws ModelyardError */
@@ -100,7 +101,7 @@ export class EndpointPool {
 
   async #attempt(
     endpoint: Endpoint,
-    { path, aboveApi = false, body }: EndpointRequest,
+    { path, aboveApi = false, ...sent }: EndpointRequest,
     signal: StopSignal,
   ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
     const { model, key, firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
@@ -113,8 +114,8 @@ export class EndpointPool {
     }
     try {
       const url = (aboveApi ? rootOf(endpoint.url).root : endpoint.url) + path
-      const reply = await this.#connection.send({ url, key, body, signal, firstByteTimeout, onOver })
-      if (reply.status === 200 || body === undefined) {
+      const reply = await this.#connection.send({ url, key, ...sent, signal, firstByteTimeout, onOver })
+      if (reply.status === 200 || sent.body === undefined) {
         endpoint.succeeded()
         return { reply }
       }

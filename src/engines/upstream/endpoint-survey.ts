@@ -4,6 +4,7 @@ import { SharedWork } from '../../base/shared-work.ts'
 import type { EndpointAbility, EndpointFacts } from '../../models/model-facts.ts'
 import { Connection } from './connection.ts'
 import { readDocumentedRoutes, readServerProperties, type ServerFacts } from './documented-routes.ts'
+import { abilitiesOfServer } from './known-servers.ts'
 import { readModelList, type RemoteModel } from './remote-model.ts'
 import { refusalError, unreachable } from './upstream-error.ts'
 
@@ -98,6 +99,7 @@ export class EndpointSurvey {
       // The last that said something of an ability is right: a refusal above all.
       abilities: latest([
         ...server.abilities,
+        ...abilitiesOfServer(listed?.ownedBy),
         ...(listed?.abilities ?? []),
         ...this.#refusals(place, remoteModel),
       ]),

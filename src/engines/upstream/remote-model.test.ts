@@ -22,6 +22,10 @@ describe('the list of models of an endpoint', () => {
       chat: false,
       completion: false,
       embedding: true,
+      rerank: true,
+      transcription: false,
+      speech: false,
+      image: false,
       tools: false,
       images: true,
     })

@@ -36,6 +36,8 @@ export interface UpstreamEngineOptions {
 /** Milliseconds for an endpoint to say which models it has. */
 const PROBE_TIMEOUT = 10_000
 const DEFAULT_REFRESH = 300_000
+/** Of models that write no text. */
+const OTHER_PURPOSES = ['embedding', 'rerank', 'transcription', 'speech', 'image'] as const
 /** Of a server that is started with the model nothing is known before. */
 const NO_ENDPOINT: ModelFacts = { format: 'none', fileSize: 0, contentId: '', purpose: 'generation' }
 
@@ -111,7 +113,7 @@ export class UpstreamEngine implements Engine {
       clock: this.#clock,
     })
     try {
-      await this.#probe(plan.model, options, endpoints, signal)
+      const server = await this.#probe(plan.model, options, endpoints, signal)
       const learn = (ability: EndpointAbility): void => {
         const changed = (): void => this.#onLearned(plan.model)
         this.#survey.refused(endpoint, options.remoteModel ?? plan.model, ability, changed)
@@ -124,6 +126,7 @@ export class UpstreamEngine implements Engine {
         clock,
         learn,
         ...(group !== undefined && { group }),
+        ...(server !== undefined && { server }),
       })
     } catch (error) {
       await endpoints.close()
@@ -159,17 +162,25 @@ export class UpstreamEngine implements Engine {
     )
   }
 
+  /** @returns what the server calls itself, where its list says it */
   async #probe(
     model: string,
     { remoteModel = model }: UpstreamOptions,
     endpoints: EndpointPool,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const timeout = new AbortController()
     const timer = this.#clock.setTimer(PROBE_TIMEOUT, () => timeout.abort())
     try {
-      const names = await endpoints.models(AbortSignal.any([signal, timeout.signal]))
-      if (names !== undefined && !names.includes(remoteModel)) throw unknownThere(model, remoteModel, names)
+      const models = await endpoints.models(AbortSignal.any([signal, timeout.signal]))
+      const found = models?.find(({ id }) => id === remoteModel)
+      if (models !== undefined && found === undefined)
+        throw unknownThere(
+          model,
+          remoteModel,
+          models.map(({ id }) => id),
+        )
+      return found?.ownedBy
     } catch (error) {
       if (timeout.signal.aborted) {
         throw loadFailed(
@@ -191,7 +202,8 @@ function factsFrom(endpoint: EndpointFacts): ModelFacts {
 
 function purposeOf({ abilities }: EndpointFacts): ModelPurpose {
   const can = (name: string): boolean | undefined => abilities.find((ability) => ability.name === name)?.has
-  return can('embedding') === true && can('chat') === false ? 'embedding' : 'generation'
+  const isOther = can('chat') === false && can('completion') !== true
+  return (isOther && OTHER_PURPOSES.find((purpose) => can(purpose) === true)) || 'generation'
 }
 
 function notListed(model: string): ModelyardError {

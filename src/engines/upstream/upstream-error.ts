@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/durations.ts'
 import { ModelyardError, type ErrorCode } from '../../base/errors.ts'
+import { isMap, parseMap } from '../../base/is-map.ts'
 
 const LONGEST_MESSAGE = 500
 
@@ -14,7 +15,7 @@ export interface Refusal {
 
 /** Worth another try, here or at another endpoint: nothing is wrong with the request. */
 export function isPassing(status: number): boolean {
-  return status === 408 || status === 429 || status >= 500
+  return status === 408 || status === 429 || (status >= 500 && status !== 501)
 }
 
 /** A refusal in our own words, with the endpoint's reason. */
@@ -45,6 +46,8 @@ function judged(model: string, status: number, reason: string): { code: ErrorCod
   if (status === 429 || status === 503) {
     return { code: 'queue_full', message: `The upstream of model "${model}" is busy; try again later.` }
   }
+  if (status === 501)
+    return { code: 'unsupported', message: `The upstream of model "${model}" does not do this.` }
   if (status >= 500) return { code: 'engine_failed', message: `The upstream of model "${model}" failed.` }
   const code = /context.?length|maximum context|too long/i.test(reason)
     ? 'context_length_exceeded'
@@ -52,15 +55,46 @@ function judged(model: string, status: number, reason: string): { code: ErrorCod
   return { code, message: `The upstream of model "${model}" refused the request.` }
 }
 
-/** OpenAI's `{error: {message}}`, or whatever else is short enough to show. */
+/** OpenAI's `{error: {message}}`, FastAPI's `{detail}`, or whatever else is short enough to show. */
 function reasonOf(body: string): string {
-  try {
-    const { error, message } = JSON.parse(body) as { error?: { message?: string } | string; message?: string }
-    const reason = typeof error === 'string' ? error : (error?.message ?? message ?? '')
-    return reason.slice(0, LONGEST_MESSAGE)
-  } catch {
-    return ''
+  return reasonIn(parseMap(body) ?? {}).slice(0, LONGEST_MESSAGE)
+}
+
+function reasonIn({ error, message, detail }: Readonly<Record<string, unknown>>): string {
+  for (const said of [error, message, detail]) {
+    if (typeof said === 'string') return said
+    if (isMap(said) && typeof said['message'] === 'string') return said['message']
+    if (Array.isArray(said)) return (said as unknown[]).filter(isMap).map(wrongField).join('; ')
   }
+  return ''
+}
+
+/** What is wrong with one field; never its value, which may be a user's text. */
+function wrongField({ loc: place, msg: message }: Readonly<Record<string, unknown>>): string {
+  const field = Array.isArray(place) ? place.join('.') : 'the request'
+  return `${field}: ${typeof message === 'string' ? message : 'is wrong'}`
+}
+
+/** An error that was sent as if it were an answer: LM Studio does so for routes that it does not have. */
+export function errorAsAnswer(
+  model: string,
+  document: Readonly<Record<string, unknown>>,
+): ModelyardError | undefined {
+  if (document['error'] === undefined || document['error'] === null) return undefined
+  const reason = reasonIn(document).slice(0, LONGEST_MESSAGE)
+  return new ModelyardError(
+    'engine_failed',
+    `The upstream of model "${model}" sent an error as its answer: ${reason === '' ? 'no reason given' : reason}`,
+    { details: { status: 200, reason } },
+  )
+}
+
+/** An answer in another form than that of OpenAI's API. @param what came instead of what was asked for */
+export function unreadable(model: string, what: string): ModelyardError {
+  return new ModelyardError(
+    'engine_failed',
+    `The upstream of model "${model}" sent ${what}; does its server speak as OpenAI's API does?`,
+  )
 }
 
 /** What the endpoint turned out not to have, in words for the request that found it out. */

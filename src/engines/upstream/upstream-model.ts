@@ -8,15 +8,23 @@ import type { Part, PartStream } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
 import { asMeasured } from '../declared-memory.ts'
 import { stopOf, type ExitReport, type LoadedModel, type LoadPlan, type RunOptions } from '../engine.ts'
-import { TextReader, VectorReader, type AnswerReader } from './answer-reader.ts'
+import type { AnswerReader } from './answer-reader.ts'
 import type { Reply } from './connection.ts'
-import { countTokensThere } from './count-tokens.ts'
-import { DEFAULT_FIRST_BYTE_TIMEOUT, type EndpointPool } from './endpoint-pool.ts'
+import { countTokensThere, uncountable } from './count-tokens.ts'
+import {
+  DEFAULT_FIRST_BYTE_TIMEOUT,
+  type EndpointPool,
+  type EndpointRequest,
+  type Opening,
+} from './endpoint-pool.ts'
+import { marksContinuation, ranksRaw } from './known-servers.ts'
 import { learnFromRefusal } from './learn-from-refusal.ts'
+import { readerOf } from './reader-of.ts'
 import type { ServerGroup } from './server-group.ts'
+import { isOtherTask, refusesForm, taskRequest } from './task-request.ts'
 import { interrupted, lacksAbility } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
-import { wireRequest } from './wire-request.ts'
+import { wireRequest, type WireRequest } from './wire-request.ts'
 
 /** Milliseconds. */
 const EXIT_NEWS = 300
@@ -33,6 +41,8 @@ export interface UpstreamParts {
   learn: (ability: EndpointAbility) => void
   /** The server behind it, when it was started for this model. */
   group?: ServerGroup
+  /** What that server calls itself in its list of models. */
+  server?: string
 }
 
 /** A model that somebody else has in memory. "Loaded" means: it answered that it is there. */
@@ -48,12 +58,16 @@ export class UpstreamModel implements LoadedModel {
   readonly #clock: Clock
   readonly #learn: UpstreamParts['learn']
   readonly #group: ServerGroup | undefined
+  readonly #server: string | undefined
+  /** Kinds of tasks whose usual form of answer the endpoint refused. */
+  readonly #plain = new Set<Task['kind']>()
   readonly #running = new Set<Cancellation>()
   #gone = false
   #exit: (report: ExitReport) => void = () => undefined
 
-  constructor(plan: LoadPlan, { options, endpoints, clock, learn, group }: UpstreamParts) {
+  constructor(plan: LoadPlan, { options, endpoints, clock, learn, group, server }: UpstreamParts) {
     this.plan = plan
+    this.#server = server
     this.#group = group
     if (group?.pid !== undefined) this.pid = group.pid
     this.#learn = learn
@@ -86,7 +100,7 @@ export class UpstreamModel implements LoadedModel {
     this.#running.add(own)
     let isComplete = false
     try {
-      const reply = await this.#endpoints.open(this.#request(task), {
+      const reply = await this.#open(task, {
         slot: keptPrefix > 0 ? slot : undefined,
         signal: own,
       })
@@ -112,7 +126,8 @@ export class UpstreamModel implements LoadedModel {
     this.#check()
     const { facts, model } = this.plan
     const { remoteModel = model } = this.#options
-    const request = this.#request(task)
+    if (isOtherTask(task)) throw uncountable(model)
+    const request = this.#textRequest(task)
     return await countTokensThere(this.#endpoints, {
       model,
       counting: facts.endpoint?.counting,
@@ -164,12 +179,35 @@ export class UpstreamModel implements LoadedModel {
     if (this.#group !== undefined) await waitAtMost(this.#clock, EXIT_NEWS, this.exited)
   }
 
-  #request(task: Task): ReturnType<typeof wireRequest> {
+  async #open(task: Task, opening: Opening): Promise<Reply> {
+    try {
+      return await this.#endpoints.open(this.#request(task), opening)
+    } catch (error) {
+      const reason = error instanceof ModelyardError ? error.details['reason'] : undefined
+      if (this.#plain.has(task.kind) || !refusesForm(task, reason)) throw error
+      this.#plain.add(task.kind)
+      return await this.#endpoints.open(this.#request(task), opening)
+    }
+  }
+
+  #request(task: Task): EndpointRequest {
+    if (!isOtherTask(task)) return this.#textRequest(task)
+    const { spec, model } = this.plan
+    const { remoteModel = model } = this.#options
+    return taskRequest(task, {
+      remoteModel,
+      defaults: spec.defaults,
+      isPlain: this.#plain.has(task.kind),
+    })
+  }
+
+  #textRequest(task: Task): WireRequest {
     const { spec, model } = this.plan
     return wireRequest(task, {
       remoteModel: this.#options.remoteModel ?? model,
       defaults: spec.defaults,
       ...(spec.system !== undefined && { system: spec.system }),
+      marksContinuation: marksContinuation(this.#server),
     })
   }
 
@@ -185,10 +223,11 @@ export class UpstreamModel implements LoadedModel {
     return lacksAbility(this.plan.model, ability.name, error)
   }
 
-  #readerOf(task: Task, { body }: Reply, parts: Part[]): AnswerReader {
+  #readerOf(task: Task, reply: Reply, parts: Part[]): AnswerReader {
+    const { model } = this.plan
     const onMoved = (): void => this.#moved()
-    const incoming = { model: this.plan.model, body, parts, clock: this.#clock, onMoved }
-    return task.kind === 'embedding' ? new VectorReader(incoming) : new TextReader(incoming)
+    const incoming = { model, body: reply.body, parts, clock: this.#clock, onMoved }
+    return readerOf(task, incoming, { contentType: reply.contentType, ranksRaw: ranksRaw(this.#server) })
   }
 
   #moved(): void {

@@ -7,7 +7,15 @@ import { startShape, type StartOptions } from './start-options.ts'
 import { capabilitySwitches, type CapabilitySwitches } from '../capability-switches.ts'
 
 /** What requests to an upstream can ask for at all. */
-export const UPSTREAM_TASKS = ['chat', 'completion', 'embedding'] as const
+export const UPSTREAM_TASKS = [
+  'chat',
+  'completion',
+  'embedding',
+  'rerank',
+  'transcription',
+  'speech',
+  'image',
+] as const
 export const UPSTREAM_SWITCHES = [
   'tools',
   'structuredOutput',

@@ -6,14 +6,18 @@ import { hashOf } from '../planning.ts'
 import { memoryOfAll } from './start-options.ts'
 import { UPSTREAM_SWITCHES, UPSTREAM_TASKS, upstreamOptions } from './upstream-options.ts'
 
-/** What the OpenAI API promises of a chat model. The rest differs from server to server: the endpoint says it, or the configuration. */
+/**
+ * What an endpoint is asked for until it is known better: all tasks that have a route, and what OpenAI's API promises of a chat model. The rest is
+ * read differently from server to server: it is asked for where the endpoint is known to do it, or the configuration says so.
+ */
 export const UPSTREAM_CAPABILITIES: EngineCapabilities = {
   ...NO_CAPABILITIES,
-  tasks: ['chat', 'completion', 'embedding'],
+  tasks: UPSTREAM_TASKS,
   tools: true,
   structuredOutput: true,
   logprobs: true,
   reasoning: true,
+  images: true,
 }
 
 /** Nothing is known of the model there; what is too long, it refuses itself. */

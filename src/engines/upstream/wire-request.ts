@@ -22,6 +22,8 @@ export interface WireSettings {
   defaults: ModelDefaults
   /** Used where the task has no system message; absent or empty = nothing. */
   system?: string
+  /** The endpoint continues a last assistant message when it is told to. Default false: by itself, or not at all. */
+  marksContinuation?: boolean
 }
 
 /** Text is always asked for as a stream, so that a client that leaves is felt there at once. @throws ModelyardError `unsupported` */
@@ -37,7 +39,7 @@ export function wireRequest(task: Task, settings: WireSettings): WireRequest {
   body['stream_options'] = { include_usage: true }
   addSampling(body, task, settings.defaults)
   if (task.kind === 'chat') {
-    addChat(body, task, settings.system)
+    addChat(body, task, settings)
     return { path: '/chat/completions', body }
   }
   addCompletion(body, task)
@@ -62,7 +64,7 @@ function addSampling(
   if (stop.length > 0) body['stop'] = stop
 }
 
-function addChat(body: Fields, task: ChatTask, system: string | undefined): void {
+function addChat(body: Fields, task: ChatTask, { system, marksContinuation }: WireSettings): void {
   const { messages, tools, toolChoice, parallelToolCalls, format, topLogprobs } = task
   body['messages'] = withSystem(messages, system).map(wireMessage)
   if (tools !== undefined) {
@@ -76,6 +78,10 @@ function addChat(body: Fields, task: ChatTask, system: string | undefined): void
     body['top_logprobs'] = topLogprobs
   }
   add(body, 'chat_template_kwargs', wireTemplateOptions(task))
+  if (marksContinuation === true && messages.at(-1)?.role === 'assistant') {
+    body['continue_final_message'] = true
+    body['add_generation_prompt'] = false
+  }
 }
 
 function wireTemplateOptions({ reasoning, templateOptions }: ChatTask): Fields | undefined {

@@ -34,8 +34,10 @@ export class ImageAnswer implements RunEncoder {
     return JSON.stringify({
       created: this.#created,
       background: 'opaque',
-      output_format: 'png',
-      ...(first !== undefined && { size: `${first.width}x${first.height}` }),
+      ...(first !== undefined && {
+        output_format: first.mediaType.replace('image/', ''),
+        size: `${first.width}x${first.height}`,
+      }),
       data: images.map(({ data, seed }) => ({
         b64_json: Buffer.from(data).toString('base64'),
         ...(seed !== undefined && { seed }),

@@ -1,0 +1,32 @@
+import type { Task } from '../../tasks/task.ts'
+import { TextReader, VectorReader, type AnswerReader, type IncomingAnswer } from './answer-reader.ts'
+import { DocumentReader } from './document-reader.ts'
+import { pictureParts } from './picture-parts.ts'
+import { rankedParts } from './ranked-parts.ts'
+import { SoundReader } from './sound-reader.ts'
+import { transcriptParts } from './transcript-parts.ts'
+
+/** What is known of an answer before any of it is read. */
+export interface AnswerTraits {
+  contentType: string
+  /** The endpoint ranks with numbers of any size. */
+  ranksRaw: boolean
+}
+
+/** Who takes in the answer to a task. */
+export function readerOf(
+  task: Task,
+  incoming: IncomingAnswer,
+  { contentType, ranksRaw }: AnswerTraits,
+): AnswerReader {
+  const { model } = incoming
+  if (task.kind === 'embedding') return new VectorReader(incoming)
+  if (task.kind === 'rerank') {
+    const count = task.documents.length
+    return new DocumentReader(incoming, rankedParts({ model, count, isRaw: ranksRaw }))
+  }
+  if (task.kind === 'transcription') return new DocumentReader(incoming, transcriptParts(model, task))
+  if (task.kind === 'image') return new DocumentReader(incoming, pictureParts(model, task))
+  if (task.kind === 'speech') return new SoundReader(incoming, task.format, contentType)
+  return new TextReader(incoming)
+}

@@ -1,0 +1,36 @@
+import { ModelyardError } from '../../base/errors.ts'
+import { beginningOf } from '../bounded-body.ts'
+import type { ReplyBody } from './reply-body.ts'
+
+/** Bytes: a whole answer must not fill the memory. */
+const LONGEST_ANSWER = 64 * 1024 * 1024
+
+/** A JSON object, when all of it has come. @throws ModelyardError `engine_failed` for what is none, or longer than 64 MiB */
+export async function documentOf(body: ReplyBody, model: string): Promise<object> {
+  const bytes = await beginningOf(body, LONGEST_ANSWER)
+  if (bytes.length > LONGEST_ANSWER)
+    throw new ModelyardError(
+      'engine_failed',
+      `The upstream of model "${model}" sent an answer of more than 64 MiB.`,
+    )
+  const value = parsed(bytes)
+  if (typeof value === 'object' && value !== null) return value
+  throw broken(model)
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown
+  } catch {
+    // What it is instead is not told: it may be a user's.
+    return undefined
+  }
+}
+
+/** R12: without its finish reason no answer is complete. */
+export function broken(model: string): ModelyardError {
+  return new ModelyardError(
+    'engine_failed',
+    `The upstream of model "${model}" ended its answer before it was complete.`,
+  )
+}
