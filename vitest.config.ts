@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
+import { LongestFirst } from './test/order/longest-first.ts'
 
 /** 6 GB of packages (`npm run test:vllm`), half an hour of compiling (`npm run test:compiled`): only for whoever asks. */
 const OPTIONAL = { MODELYARD_VLLM: 'test/vllm/**', MODELYARD_COMPILED: 'test/compiled/**' }
@@ -12,10 +13,18 @@ const config: ViteUserConfig = defineConfig({
     reporters: ['default', './test/reporter/closing-line.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
+        // Pure code: files share a process and what it has imported. They come first, while `npm test` fetches engines and models.
         extends: true,
-        test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 30_000 },
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          testTimeout: 30_000,
+          isolate: false,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         // Real child programs, real models, real sockets: deadlines with margin, one file per core.
@@ -25,8 +34,10 @@ const config: ViteUserConfig = defineConfig({
           include: ['test/**/*.test.ts'],
           globalSetup: COMPILED,
           exclude: [...configDefaults.exclude, ...UNASKED],
+          setupFiles: ['./test/preparation/await-engines.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

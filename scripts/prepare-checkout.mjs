@@ -51,16 +51,9 @@ function runWithNews(command, args, { news, ...options }) {
   })
 }
 
-/**
- * Runs a command with its output shown on standard error, so that standard output stays the program's own; with `stdio: 'pipe'` it is
- * shown only when the command fails.
- */
-export function run(command, args, options = {}) {
-  const { status, error, stdout, stderr } = spawnSync(command, args, {
-    cwd: ROOT,
-    stdio: ['ignore', 2, 2],
-    ...options,
-  })
+/** Runs a command whose output matters only when it fails. */
+function run(command, args) {
+  const { status, error, stdout, stderr } = spawnSync(command, args, { cwd: ROOT, stdio: 'pipe' })
   if (error !== undefined || status !== 0) {
     for (const output of [stdout, stderr]) process.stderr.write(output ?? '')
     const why = error?.message ?? `it ended with exit code ${status}`
@@ -105,8 +98,6 @@ export function build() {
   if (isFresh(BUILT_MARK, ['src', 'package.json', 'tsdown.config.ts'])) return
   console.error('modelyard: building …')
   // What the builder has to say (of this version of Node, of its own speed) matters only when it fails.
-  run(process.execPath, [join(ROOT, 'node_modules/tsdown/dist/run.mjs'), '--log-level', 'warn'], {
-    stdio: 'pipe',
-  })
+  run(process.execPath, [join(ROOT, 'node_modules/tsdown/dist/run.mjs'), '--log-level', 'warn'])
   leaveMark(BUILT_MARK)
 }

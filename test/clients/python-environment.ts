@@ -25,7 +25,17 @@ export async function pythonEnvironment(requirements: string[]): Promise<PythonE
   const half = `${folder}.${process.pid}`
   try {
     await run('python3', ['-m', 'venv', half], { timeout: DEADLINE })
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '1']
+    // Python compiles what is used when it is used; pip would compile all of it.
+    const pip = [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--no-compile',
+      '--disable-pip-version-check',
+      '--retries',
+      '1',
+    ]
     await run(join(half, 'bin/python'), [...pip, ...requirements], { timeout: DEADLINE })
     // Only a whole one gets the name, so that a run that was cut off leaves nothing to stumble over.
     await rename(half, folder)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTalkingYard, type TalkingYard } from '../conformance/talking-yard.ts'
-import { pythonEnvironment, runPython } from './python-environment.ts'
+import { pythonEnvironment, runPython, type PythonEnvironment } from './python-environment.ts'
 
 const KEY = 'sk-local-test'
 
@@ -59,6 +59,16 @@ const VERSIONS = [
   ['openai==1.66.3', 'anthropic==0.40.0', 'ollama==0.4.0'],
 ]
 
+const begun = new Map<string, Promise<PythonEnvironment>>()
+
+/** All are made when the first is asked for, side by side. */
+async function environmentOf(requirements: string[]): Promise<PythonEnvironment> {
+  for (const version of VERSIONS.filter((each) => !begun.has(each.join()))) {
+    begun.set(version.join(), pythonEnvironment(version))
+  }
+  return await (begun.get(requirements.join()) ?? pythonEnvironment(requirements))
+}
+
 describe.each(VERSIONS)('the official Python SDKs %s, %s, %s', (...requirements) => {
   let talking: TalkingYard
   beforeAll(async () => {
@@ -67,7 +77,7 @@ describe.each(VERSIONS)('the official Python SDKs %s, %s, %s', (...requirements)
   afterAll(() => talking.yard.stop())
 
   it.for(Object.entries(PROGRAMS))('%s', async ([vendor, expected], { skip }) => {
-    const environment = await pythonEnvironment(requirements)
+    const environment = await environmentOf(requirements)
     if ('missing' in environment) return skip(`no Python environment: ${environment.missing}`)
     const told = await runPython(environment, `${vendor}_sdk.py`, [talking.server.url, KEY])
     return expect(told).toEqual(expected)

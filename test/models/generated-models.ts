@@ -4,7 +4,7 @@ import { makeTinyModel, type TinyModelOptions } from './make-tiny-gguf.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../.cache/generated')
 
-/** Made when it is first asked for: some seconds per 100 MB. Appears under its name when it is whole, so that two test files may ask at once. */
+/** Made when it is first asked for. Appears under its name when it is whole, so that two test files may ask at once. */
 function cached(name: string, make: (path: string) => void): string {
   const path = join(FOLDER, name)
   if (existsSync(path)) return path
@@ -17,6 +17,8 @@ function cached(name: string, make: (path: string) => void): string {
 
 const SIZED: TinyModelOptions = {
   mode: 'script',
+  // Few words: each reads all of the weights.
+  chains: [{ after: '\n', pieces: ['Hello', '!'] }],
   dimension: 512,
   layers: 24,
   heads: 4,
@@ -26,10 +28,10 @@ const SIZED: TinyModelOptions = {
 }
 
 /** What the models of {@link sizedModel} answer, whatever is asked. */
-export const SIZED_ANSWER = 'Hello! I am a tiny test model. 2+3=5'
+export const SIZED_ANSWER = 'Hello!'
 
 /** A model of 250 MB of weights whose context takes 48 KiB per token. Each copy is a file of its own, so that no weights are shared. */
 export function sizedModel(copy: 'a' | 'b'): string {
-  const first = cached('sized-a.gguf', (path) => makeTinyModel(path, SIZED))
-  return copy === 'a' ? first : cached('sized-b.gguf', (path) => copyFileSync(first, path))
+  const first = cached('sized-hello-a.gguf', (path) => makeTinyModel(path, SIZED))
+  return copy === 'a' ? first : cached('sized-hello-b.gguf', (path) => copyFileSync(first, path))
 }

@@ -7,7 +7,7 @@ export interface TinyModelOptions {
   architecture?: 'llama' | 'qwen3'
   /**
    * `random`: noise that depends on the whole context and hardly ever ends. `script`: the chains, whatever came before. `tiled`: the
-   * same noise again and again, for files of a GiB in seconds.
+   * same noise again and again, for files of a GiB in seconds; so it is in the layers of a script, which add nothing.
    */
   mode?: 'random' | 'script' | 'tiled'
   chains?: readonly Chain[]
@@ -46,7 +46,7 @@ const DEFAULT_CHAIN: Chain = {
   pieces: ['Hello', '!', ' I', ' am', ' a', ' tiny', ' test', ' model', '.', ' 2', '+', '3', '=', '5'],
 }
 
-/** Values after which the noise of a tiled model repeats itself. */
+/** Values after which the noise of a tensor repeats itself where it need not be all different. */
 const TILE = 65_536
 
 const FILE_TYPES = { f32: 0, f16: 1, q4_0: 2, q8_0: 7 } as const
@@ -160,7 +160,7 @@ function tokenizerEntries(shape: Shape, vocabulary: TinyVocabulary): GgufEntry[]
 function modelTensors(shape: Shape, vocabulary: TinyVocabulary): GgufTensorData[] {
   const { dimension, type, pooling } = shape
   const size = vocabulary.tokens.length
-  const random = new SeededNumbers(shape.seed, shape.mode === 'tiled' ? TILE : undefined)
+  const random = new SeededNumbers(shape.seed, shape.mode === 'random' ? undefined : TILE)
   const codes = shape.mode === 'script' ? signCodes(size, dimension) : undefined
   const embedding = codes === undefined ? random.tensor(dimension * size, 1) : (): Float32Array => codes
   const head =

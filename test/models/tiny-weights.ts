@@ -23,24 +23,38 @@ export class SeededNumbers {
   }
 
   next(): number {
-    this.#state = (this.#state + 0x6d_2b_79_f5) | 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+    this.#state = (this.#state + STEP) | 0
+    return numberOf(this.#state)
   }
 
   /** Nearly normal around 0 with deviation 1. */
   gauss(): number {
     let sum = -6
-    for (let count = 0; count < 12; count++) sum += this.next()
+    let state = this.#state
+    for (let count = 0; count < 12; count++) {
+      state = (state + STEP) | 0
+      sum += numberOf(state)
+    }
+    this.#state = state
     return sum
   }
 
   /** A tensor's values, made when it is written. */
   tensor(length: number, deviation: number): () => Float32Array {
-    return () =>
-      Float32Array.from({ length: Math.min(length, this.#longest) }, () => this.gauss() * deviation)
+    return () => {
+      const values = new Float32Array(Math.min(length, this.#longest))
+      for (let index = 0; index < values.length; index++) values[index] = this.gauss() * deviation
+      return values
+    }
   }
+}
+
+const STEP = 0x6d_2b_79_f5
+
+function numberOf(state: number): number {
+  let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
 }
 
 /** A vector of ±1 for every token. */

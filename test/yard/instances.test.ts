@@ -205,6 +205,8 @@ describe('M11, M15: what is remembered of a model over a restart', () => {
 
 describe('P8: GPUs', () => {
   const GIB = 1024 ** 3
+  // These cards never have less free, so nothing is seen to come back: whoever waits for that need not wait long.
+  const memory = { headroom: 0, grace: '100ms' }
   const reading = { total: 4 * GIB, available: 4 * GIB, source: 'nvidia-smi, Test Card' }
   const memoryProbe = {
     read: () => ({ ram: { ...reading, source: 'test' }, 'gpu:0': reading, 'gpu:1': reading }),
@@ -219,7 +221,7 @@ describe('P8: GPUs', () => {
   it('the first model that demands one is loaded first at the start, wherever it stands in the configuration', async () => {
     const yard = await open({
       memoryProbe,
-      memory: { headroom: 0 },
+      memory,
       models: {
         usual: { ...onCard, loadTime: 50 },
         other: { ...onCard, loadTime: 50 },
@@ -235,7 +237,7 @@ describe('P8: GPUs', () => {
   it('gpu.exclusive: each device has one owner, the next has it handed over, and the other device is nobody’s affair', async () => {
     const yard = await open({
       memoryProbe,
-      memory: { headroom: 0 },
+      memory,
       gpu: { exclusive: true },
       models: {
         a: { ...onCard, prepare: 'on-demand' },

@@ -80,8 +80,10 @@ async function makeEnvironment(
   await writeFile(join(draft, 'installed.json'), manifest)
 }
 
+/** Python compiles what is used, the first of it when it is tried below; pip would compile all of what lies in 360 MB. */
 function pipArguments(mlx: string): string[] {
-  const how = '-m pip install --only-binary :all: --progress-bar off --disable-pip-version-check --no-input'
+  const how =
+    '-m pip install --only-binary :all: --no-compile --progress-bar off --disable-pip-version-check --no-input'
   return [...how.split(' '), `${mlx}==${MLX_VERSIONS.mlx}`, `mlx-lm==${MLX_VERSIONS['mlx-lm']}`]
 }
 
