@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
 import { ConversationStreams } from './conversation-streams.ts'
@@ -23,6 +25,14 @@ function shared(
   const count = sharedBlocks(answered, chain)
   return count === 0 ? 0 : (chain[count - 1]?.end ?? 0) / 4
 }
+
+function usedBytes(): number {
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
+  return process.memoryUsage().heapUsed
+}
+
+const ends = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)
 
 const agents = (count: number, beginning: SharedTokens): TraceRequest[] =>
   Array.from({ length: count }, (_, index) =>
@@ -78,6 +88,40 @@ describe('the beginnings of conversations in a trace', () => {
     )
     const { chain } = new ConversationStreams(requests).request('c0', 0)
     expect(chain.map(({ end }) => end / 4)).toEqual([5, 100])
+  })
+
+  it('take no room of their own in those that share them, however many and deep', () => {
+    const deep = 1000
+    const requests = Array.from({ length: deep }, (_, index) =>
+      request(`c${index}`, 0, {
+        tokens: index + 1,
+        ...(index > 0 && { beginning: { of: `c${index - 1}`, tokens: index } }),
+      }),
+    )
+    const leaf = (index: number): TraceRequest =>
+      request(`leaf ${index}`, 0, { tokens: 5000, beginning: { of: `c${deep - 1}`, tokens: deep } })
+    const streams = new ConversationStreams([
+      ...requests,
+      ...Array.from({ length: 10_000 }, (_, i) => leaf(i)),
+    ])
+    const before = usedBytes()
+    for (let index = 0; index < 10_000; index++) {
+      streams.request(`leaf ${index}`, 0)
+    }
+    // Their chains are 80 MB.
+    expect(usedBytes() - before).toBeLessThan(20_000_000)
+    const { chain } = streams.request('leaf 7', 0)
+    expect(chain.map(({ end }) => end / 4)).toEqual([...ends(deep), 5000])
+  })
+
+  it('are found among very many that leave one', () => {
+    const many = 200_000
+    const requests = Array.from({ length: many }, (_, index) =>
+      request(`leaf ${index}`, 0, { tokens: many * 2, beginning: { of: 'system', tokens: index + 1 } }),
+    )
+    const streams = new ConversationStreams(requests)
+    expect(streams.request(`leaf ${many - 1}`, 0).chain).toHaveLength(many + 1)
+    expect(streams.request('leaf 2', 0).chain.map(({ end }) => end / 4)).toEqual([1, 2, 3, many * 2])
   })
 
   it('have a message in common where no conversation says how many tokens it has', () => {

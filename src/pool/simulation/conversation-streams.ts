@@ -23,8 +23,14 @@ interface Stream {
   readonly turns: Map<number, number | undefined>
   /** Tokens at which others leave it. */
   readonly leavings: Set<number>
-  blocks: Fingerprint | undefined
-  ends: ReadonlyMap<number, TurnEnds>
+  /** What is cut of it when it is first asked for. */
+  cut: CutStream | undefined
+}
+
+/** The blocks after those it shares, and where its turns end. */
+interface CutStream {
+  readonly own: Fingerprint
+  readonly ends: ReadonlyMap<number, TurnEnds>
 }
 
 /** What a request begins with, and what its slot holds once it is answered. */
@@ -35,13 +41,16 @@ export interface StreamedRequest {
 
 /**
  * The beginnings of a trace's requests as chains of blocks: each conversation is a stream of tokens with a block up to each place at which a
- * request or an answer ends, or another conversation leaves it. Conversations that never say how many tokens they have get the same number
- * with each turn, after a beginning that they all share.
+ * request or an answer ends, or another conversation leaves it. Each keeps those of its own alone, as tens of thousands may share a long
+ * beginning; a chain is put together for who asks. Conversations that never say how many tokens they have get the same number with each turn,
+ * after a beginning that they all share.
  */
 export class ConversationStreams {
   readonly #streams = new Map<string, Stream>()
   /** What all begin with that say nothing of tokens; outside the map, as a trace may name its conversations as it likes. */
   readonly #everybodys = newStream()
+  /** That of the last request: the next one often begins with the same. */
+  #lastBeginning: (Beginning & { readonly blocks: Fingerprint }) | undefined
 
   constructor(requests: readonly TraceRequest[]) {
     for (const request of requests) this.#note(request)
@@ -52,9 +61,19 @@ export class ConversationStreams {
   /** `conversation` is one of the trace's. */
   request(conversation: string, turn: number): StreamedRequest {
     const stream = this.#stream(conversation)
-    const blocks = this.#blocksOf(stream)
-    const { asked, answered } = stream.ends.get(turn) ?? { asked: 0, answered: 0 }
-    return { chain: until(blocks, asked), answered: until(blocks, answered) }
+    const { asked, answered } = cutOf(stream).ends.get(turn) ?? { asked: 0, answered: 0 }
+    const own = ownUntil(stream, answered)
+    const shared = stream.parent === undefined ? [] : this.#beginning(stream.parent)
+    const blocks = [...shared, ...own]
+    return { chain: blocks.slice(0, countUntil(blocks, asked)), answered: blocks }
+  }
+
+  #beginning({ of, tokens }: Beginning): Fingerprint {
+    const last = this.#lastBeginning
+    if (last?.of === of && last.tokens === tokens) return last.blocks
+    const blocks = blocksUntil(of, tokens)
+    this.#lastBeginning = { of, tokens, blocks }
+    return blocks
   }
 
   #stream(name: string): Stream {
@@ -87,20 +106,6 @@ export class ConversationStreams {
     while (stream.parent !== undefined && tokens <= stream.parent.tokens) stream = stream.parent.of
     stream.leavings.add(tokens)
   }
-
-  /** From the first of those it begins with to itself: there may be thousands, too many for calls within calls. */
-  #blocksOf(stream: Stream): Fingerprint {
-    const missing: Stream[] = []
-    for (
-      let one: Stream | undefined = stream;
-      one !== undefined && one.blocks === undefined;
-      one = one.parent?.of
-    ) {
-      missing.push(one)
-    }
-    for (const one of missing.toReversed()) cut(one)
-    return stream.blocks ?? []
-  }
 }
 
 function newStream(name?: string): Stream {
@@ -109,20 +114,38 @@ function newStream(name?: string): Stream {
     parent: undefined,
     turns: new Map(),
     leavings: new Set(),
-    blocks: undefined,
-    ends: new Map(),
+    cut: undefined,
   }
 }
 
-/** Cuts it into blocks, after those of its parent. */
-function cut(stream: Stream): void {
-  const { name, parent, leavings } = stream
-  const shared = parent === undefined ? [] : until(parent.of.blocks ?? [], parent.tokens)
-  stream.ends = endsOf(stream)
+/** The blocks within so many tokens. What it begins with may be one of thousands in a row: too many for calls within calls. */
+function blocksUntil(stream: Stream, tokens: number): Fingerprint {
+  const backwards: FingerprintBlock[] = []
+  let within = tokens
+  for (let one: Stream | undefined = stream; one !== undefined; one = one.parent?.of) {
+    for (const block of ownUntil(one, within).toReversed()) backwards.push(block)
+    within = Math.min(within, one.parent?.tokens ?? within)
+  }
+  return backwards.toReversed()
+}
+
+function ownUntil(stream: Stream, tokens: number): Fingerprint {
+  const { own } = cutOf(stream)
+  const count = countUntil(own, tokens)
+  return count === own.length ? own : own.slice(0, count)
+}
+
+function cutOf(stream: Stream): CutStream {
+  stream.cut ??= cut(stream)
+  return stream.cut
+}
+
+function cut(stream: Stream): CutStream {
+  const { name, leavings } = stream
+  const ends = endsOf(stream)
   const places = new Set(leavings)
-  for (const { asked, answered } of stream.ends.values()) places.add(asked).add(answered)
-  const own = [...places].sort((a, b) => a - b).map((place) => blockOf(name, place))
-  stream.blocks = [...shared, ...own]
+  for (const { asked, answered } of ends.values()) places.add(asked).add(answered)
+  return { own: [...places].sort((a, b) => a - b).map((place) => blockOf(name, place)), ends }
 }
 
 /** Everybody's have no slash, as those of all conversations do. */
@@ -145,10 +168,10 @@ function endsOf({ turns, parent }: Stream): ReadonlyMap<number, TurnEnds> {
   return ends
 }
 
-/** The blocks within so many tokens. */
-function until(blocks: Fingerprint, tokens: number): Fingerprint {
+/** How many of the blocks are within so many tokens. */
+function countUntil(blocks: Fingerprint, tokens: number): number {
   const size = tokens * TOKEN_SIZE
   let count = blocks.length
   while (count > 0 && (blocks[count - 1]?.end ?? 0) > size) count--
-  return count === blocks.length ? blocks : blocks.slice(0, count)
+  return count
 }

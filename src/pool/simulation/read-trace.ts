@@ -8,7 +8,7 @@ import type { SimulatedModel } from './simulated-model.ts'
 import type { Trace, TraceRequest } from './trace.ts'
 import { headerLine, modelLine, requestLine, type HeaderLine, type ModelLine } from './trace-lines.ts'
 
-/** Conversations that may begin with one another in a row: each has a block of its own in all that follow, and time grows with their square. */
+/** Conversations that may begin with one another in a row: each has a block of its own in all that follow. */
 const DEEPEST = 1000
 
 /** The trace in these lines of JSON; see `trace-lines.ts`. @throws ModelyardError `invalid_request` naming the line */
