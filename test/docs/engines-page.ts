@@ -65,7 +65,7 @@ const UNVERIFIED = [
   'sd-server on a GPU: the device that `memory` names is the one its process sees; not run on any',
   'image to image: not there',
   'SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard, a real vLLM 0.32 on a CPU (docs/decisions/2026-12-01-real-vllm.md) and fakes; none of these',
-  'images in messages, rerank, transcription, speech and images behind `upstream`: run against another Modelyard (scripted models, Whisper, Piper, a fake sd-server) and fakes that answer as vLLM, llama.cpp’s server, Jina and OpenAI document it; none of those',
+  'images in messages, rerank, transcription, speech and images behind `upstream`: run against another Modelyard (scripted models, Whisper, Piper, a fake sd-server), reranking, token ids and continued answers against llama.cpp’s own server, the rest against fakes that answer as vLLM, Jina and OpenAI document it; none of those',
   'vLLM in several processes as one worker (`start: {count: 2}`): run with a real vLLM 0.32 in two processes on one CPU; not on several GPUs',
   'llama-server compiled by `--from-source`: unpacking, configuring, an interrupt and going on were run for real, the rest of the compilation with small programs that behave so',
 ]

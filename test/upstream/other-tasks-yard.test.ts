@@ -5,6 +5,7 @@ import { createYard, type Yard } from '../../src/yard.ts'
 import { foxes } from '../models/fox-sound.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder } from '../models/paths.ts'
 import { dataUri, png, RED } from '../models/tiny-image.ts'
+import { bytes, FakeUpstream } from './fake-upstream.ts'
 import { FAKE_SD_SERVER, requireNoneLeft, writePainter } from '../sd-server/fixtures.ts'
 import { HAS_TRANSFORMERS, listeningYard, pulled, type ListeningYard } from '../transformers/fixtures.ts'
 
@@ -159,6 +160,25 @@ describe('a yard in front of another yard', () => {
       'knows English only',
     )
   })
+})
+
+it('R12: a sound that breaks off over there is cut off here, too, and never ends as if it were whole', async () => {
+  await using fake = await FakeUpstream.start()
+  const models = { far: { engine: 'upstream', url: fake.url, remoteModel: 'remote', retries: 0 } }
+  await using own = await createYard({ home: false, models })
+  const { url: door } = await own.listen({ host: '127.0.0.1', port: 0 })
+  const speak = async (): Promise<Response> =>
+    await fetch(`${door}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'far', input: 'hi', response_format: 'wav' }),
+    })
+  fake.answers.splice(0, 9, bytes(foxes(1)))
+  expect((await (await speak()).arrayBuffer()).byteLength).toBe(foxes(1).length)
+  fake.answers.splice(0, 9, bytes(foxes(1).subarray(0, 50_000)))
+  const cut = await speak()
+  expect(cut.status).toBe(200)
+  await expect(cut.arrayBuffer()).rejects.toThrow('terminated')
 })
 
 function user(content: string): { role: 'user'; content: string } {

@@ -209,6 +209,19 @@ describe('a model of an upstream', () => {
   })
 })
 
+it('what an endpoint never does is no failure of it, with a 500 neither: nothing is tried again, nothing rests', async () => {
+  fake.answers.splice(0, 9, refuse(500, 'image input is not supported - hint: you may need the mmproj'))
+  const model = await load({ retries: 2 })
+  const content = [{ type: 'image' as const, mediaType: 'image/png', data: PICTURE }]
+  for (let count = 0; count < 4; count++)
+    await expect(ask(model, chat([{ role: 'user', content }]))).rejects.toMatchObject({
+      code: 'unsupported',
+      details: { ability: 'images' },
+      message: `The upstream of model "far" cannot do this (images): ${fake.url}: HTTP 500, image input is not supported - hint: you may need the mmproj`,
+    })
+  expect(fake.chats).toBe(4)
+})
+
 describe('what only some servers do', () => {
   const OPEN = chat([
     { role: 'user', content: 'hi' },

@@ -36,6 +36,8 @@ export interface Opening {
   /** The conversation's slot, when it has been answered from there before. */
   slot: number | undefined
   signal: StopSignal
+  /** Whether a refusal is one for ever, whatever its status: no failure of the endpoint, and nothing to be tried again. Default: none is. */
+  isFinal?: (refusal: ModelyardError) => boolean
 }
 
 /** Sends a request to one of several endpoints, and to another or again as long as nothing of an answer has come. */
@@ -68,13 +70,14 @@ export class EndpointPool {
     await this.#connection.close()
   }
 
-  async #try(request: EndpointRequest, { slot, signal }: Opening): Promise<Reply> {
+  async #try(request: EndpointRequest, opening: Opening): Promise<Reply> {
+    const { slot, signal } = opening
     const { retries = DEFAULT_RETRIES, clock } = this.#options
     const tried = new Set<Endpoint>()
     for (let attempt = 0; ; attempt++) {
       const endpoint = this.#choose(tried, slot)
       tried.add(endpoint)
-      const outcome = await this.#attempt(endpoint, request, signal)
+      const outcome = await this.#attempt(endpoint, request, opening)
       if ('reply' in outcome) {
         if (slot !== undefined) this.#lastOfSlot.set(slot, endpoint)
         return outcome.reply
@@ -102,7 +105,7 @@ export class EndpointPool {
   async #attempt(
     endpoint: Endpoint,
     { path, aboveApi = false, ...sent }: EndpointRequest,
-    signal: StopSignal,
+    { signal, isFinal = () => false }: Opening,
   ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
     const { model, key, firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
     endpoint.begin()
@@ -119,10 +122,11 @@ export class EndpointPool {
         endpoint.succeeded()
         return { reply }
       }
-      const passing = isPassing(reply.status)
+      const error = this.#refusal(endpoint.url, reply, await reply.text())
+      const passing = isPassing(reply.status) && !isFinal(error)
       if (passing) endpoint.failed()
       else endpoint.succeeded()
-      return { error: this.#refusal(endpoint.url, reply, await reply.text()), passing }
+      return { error, passing }
     } catch (error) {
       onOver()
       if (signal.aborted) throw error

@@ -15,7 +15,7 @@ interface KnownServer {
 const SERVERS: Readonly<Record<string, KnownServer>> = {
   vllm: { name: 'vLLM', has: ['prefill', 'tokenInput'], marksContinuation: true },
   sglang: { name: 'SGLang', has: ['prefill', 'tokenInput'], marksContinuation: true },
-  llamacpp: { name: 'llama.cpp', has: ['tokenInput'], ranksRaw: true },
+  llamacpp: { name: 'llama.cpp', has: ['prefill', 'tokenInput'], ranksRaw: true },
 }
 
 function serverOf(ownedBy: string | undefined): KnownServer | undefined {

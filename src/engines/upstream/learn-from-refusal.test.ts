@@ -57,6 +57,7 @@ it.each<[task: Task, status: number, reason: string, ability: string | undefined
   [RANK, 400, 'The model "m" does not support rerank tasks here; it does chat.', 'rerank'],
   [HEAR, 400, 'The model does not support Transcriptions API', 'transcription'],
   [{ ...HEAR, translate: true }, 404, '', 'translation'],
+  [HEAR, 501, 'The current model does not support audio input.', 'transcription'],
   [HEAR, 400, 'The audio is too long', undefined],
   [SAY, 405, '', 'speech'],
   [SAY, 501, 'There is no encoder for opus here; ask for wav.', undefined],

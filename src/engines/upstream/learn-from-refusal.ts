@@ -48,7 +48,7 @@ const TASK_NAMES: Partial<Record<TaskKind, string>> = {
   completion: '(completions?|generate)',
   embedding: 'embeddings?',
   rerank: '(score|rerank(ing)?|ranking)',
-  transcription: '(transcriptions?|translations?)',
+  transcription: '(transcriptions?|translations?|audio)',
   speech: '(speech|text.to.speech|tts)',
   image: 'images? (generations?|tasks)',
 }

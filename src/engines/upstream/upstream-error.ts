@@ -99,9 +99,11 @@ export function unreadable(model: string, what: string): ModelyardError {
 
 /** What the endpoint turned out not to have, in words for the request that found it out. */
 export function lacksAbility(model: string, ability: string, refusal: ModelyardError): ModelyardError {
+  const { url, status, reason } = refusal.details
+  const told = [`HTTP ${String(status)}`, reason].filter((part) => part !== '').join(', ')
   return new ModelyardError(
     'unsupported',
-    `The upstream of model "${model}" cannot do this (${ability}): ${refusal.message}`,
+    `The upstream of model "${model}" cannot do this (${ability}): ${typeof url === 'string' ? `${url}: ` : ''}${told}`,
     { details: { ...refusal.details, ability }, cause: refusal },
   )
 }

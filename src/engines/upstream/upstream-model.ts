@@ -103,6 +103,7 @@ export class UpstreamModel implements LoadedModel {
       const reply = await this.#open(task, {
         slot: keptPrefix > 0 ? slot : undefined,
         signal: own,
+        isFinal: (refusal) => learnFromRefusal(task, refusal) !== undefined,
       })
       const answer = this.#readerOf(task, reply, ready)
       while (await answer.read())
