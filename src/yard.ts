@@ -11,6 +11,19 @@ import type {
 import type { YardEvent } from './events/event-map.ts'
 import type { ContextListing } from './pool/context-listing.ts'
 import type { LoadForecast } from './pool/forecast.ts'
+import type {
+  CaptioningRequest,
+  ChatRequest,
+  ClassificationRequest,
+  DetectionRequest,
+  CompletionRequest,
+  EmbeddingRequest,
+  ImageRequest,
+  RerankRequest,
+  WarmRequest,
+  SpeechRequest,
+  TranscriptionRequest,
+} from './runs/library-request.ts'
 import {
   captioningRun,
   chatRun,
@@ -23,18 +36,7 @@ import {
   warmRun,
   speechRun,
   transcriptionRun,
-  type CaptioningRequest,
-  type ChatRequest,
-  type ClassificationRequest,
-  type DetectionRequest,
-  type CompletionRequest,
-  type EmbeddingRequest,
-  type ImageRequest,
-  type RerankRequest,
-  type WarmRequest,
-  type SpeechRequest,
-  type TranscriptionRequest,
-} from './runs/library-request.ts'
+} from './runs/library-runs.ts'
 import { applyRecipe } from './runs/apply-recipe.ts'
 import type { ResponseRecords } from './runs/response-records.ts'
 import type { Run, RunRequest } from './runs/run.ts'

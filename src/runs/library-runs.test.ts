@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chatRun, completionRun, embeddingRun, type ChatRequest } from './library-request.ts'
+import type { ChatRequest } from './library-request.ts'
+import { chatRun, completionRun, embeddingRun } from './library-runs.ts'
 
 const CHAT: ChatRequest = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
 
