@@ -6,14 +6,8 @@ import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import { createOrderedId } from '../base/ids.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { AcquireRequest, Lease } from '../pool/lease.ts'
-import {
-  fingerprintOf,
-  fingerprintWithAnswer,
-  sharedBeginning,
-  type Fingerprint,
-} from '../tasks/fingerprint.ts'
+import { fingerprintOf, type Fingerprint } from '../tasks/fingerprint.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
-import type { ChatTask } from '../tasks/chat-task.ts'
 import type { CrashRecord } from './crash-record.ts'
 import type { LiveRuns } from './live-runs.ts'
 import type { LoadWish } from './load-wish.ts'
@@ -23,7 +17,10 @@ import type { RunLog } from './run-log.ts'
 import { partsOf, type RunReader } from './run-reader.ts'
 import type { Run, RunInfo, RunRequest } from './run.ts'
 import { AnswerCollector } from './answer-collector.ts'
-import { describeTasks, unsupportedFeature } from './unsupported-feature.ts'
+import { requirePossibleFormat } from './possible-format.ts'
+import { runRecord } from './run-record.ts'
+import { slotContent } from './slot-content.ts'
+import { requireSupported } from './unsupported-feature.ts'
 
 /**
  * Milliseconds after an abort in which the engine may end the run; then its caller waits no longer. An engine in the middle of a native step
@@ -72,8 +69,6 @@ class StartedRun implements Run {
     return this.#parts
   }
 }
-
-type SlotContent = NonNullable<Parameters<Lease['release']>[0]>
 
 /** One execution of a task, from the resolved name to the row in the log. */
 class RunningTask implements RunReader {
@@ -178,16 +173,7 @@ class RunningTask implements RunReader {
 
   #refuseWhatCannotBe(prepared: PreparedModel): void {
     const { task } = this.#request
-    const feature = unsupportedFeature(task, prepared.capabilities)
-    if (feature !== undefined) {
-      const { capabilities } = prepared
-      const what =
-        feature === 'task'
-          ? `${task.kind} tasks here; it does ${describeTasks(capabilities)}`
-          : `${feature.replace('-', ' ')} here`
-      const message = `The model "${prepared.id}" does not support ${what}.`
-      throw new ModelyardError('unsupported', message, { details: { feature, model: prepared.id } })
-    }
+    requireSupported(task, prepared)
     if (this.#surroundings.crashes.isPoison(prepared.id, task)) throw poisonError(prepared.id)
   }
 
@@ -271,19 +257,7 @@ class RunningTask implements RunReader {
     }
     if ('result' in outcome) this.#surroundings.crashes.answered(this.#info.model, this.#request.task)
     this.#surroundings.crashes.runEnded(lease.instance)
-    lease.release(this.#slotContent(fingerprint, outcome))
-  }
-
-  #slotContent(fingerprint: Fingerprint, outcome: SourceOutcome): SlotContent {
-    const { task, cache } = this.#request
-    if ('error' in outcome || cache === 'none') return {}
-    if (task.kind !== 'chat' && task.kind !== 'completion') return {}
-    const { timings } = outcome.result
-    const { promptTokens, cachedTokens, completionTokens } = outcome.result.usage
-    const usage = { promptTokens, cachedTokens, completionTokens, prefill: timings.prefill }
-    if (this.#request.keep === true) return { fingerprint: sharedBeginning(task), usage, keep: true }
-    if (task.kind === 'completion') return { fingerprint, usage }
-    return { fingerprint: fingerprintWithAnswer(fingerprint, this.#answer.message()), usage }
+    lease.release(slotContent(this.#request, fingerprint, outcome, () => this.#answer.message()))
   }
 
   #notePart(part: Part, lease: Lease): void {
@@ -296,33 +270,20 @@ class RunningTask implements RunReader {
 
   #account(outcome: string, result: Result | undefined, failure: ModelyardError | undefined): void {
     const { clock, log, bus } = this.#surroundings
-    const usage = result?.usage
-    const { id, model, queueMs, loadMs } = this.#info
-    const promptTokens = usage?.promptTokens ?? this.#info.promptTokens
-    const cachedTokens = usage?.cachedTokens ?? this.#info.cachedTokens
-    const completionTokens = usage?.completionTokens ?? this.#answer.pieces
-    log.append({
-      id,
-      model,
-      instance: this.#info.instance ?? null,
-      kind: this.#request.task.kind,
+    const record = runRecord({
+      info: this.#info,
+      request: this.#request,
       startedAt: this.#wallStartedAt,
-      queueMs,
-      loadMs,
-      prefillMs: result?.timings.prefill ?? 0,
-      decodeMs: result?.timings.decode ?? 0,
       totalMs: clock.now() - this.#startedAt,
-      promptTokens,
-      cachedTokens,
-      savedMs: this.#lease?.savedTime(cachedTokens) ?? 0,
-      completionTokens,
       outcome,
-      request: this.#request.request ?? null,
-      placement: this.#info.placement ?? null,
-      // An engine may quote its input: only the sentences of others are kept.
-      error: failure === undefined || mayQuote(failure) ? null : failure.message,
+      result,
+      failure,
+      pieces: this.#answer.pieces,
+      savedTime: (cachedTokens) => this.#lease?.savedTime(cachedTokens) ?? 0,
     })
-    bus.emit('run-finished', { run: id, model, outcome, promptTokens, completionTokens, cachedTokens })
+    log.append(record)
+    const { id: run, model, promptTokens, completionTokens, cachedTokens } = record
+    bus.emit('run-finished', { run, model, outcome, promptTokens, completionTokens, cachedTokens })
   }
 }
 
@@ -332,19 +293,6 @@ function resultIn({ outcome, first, count }: PartBuffer): Result | undefined {
   const isAllTold = first === undefined || (count === 1 && first.type === 'started')
   if ('error' in outcome && isAllTold) throw outcome.error
   return first === undefined && 'result' in outcome ? outcome.result : undefined
-}
-
-let formats: typeof import('../grammar/require-format.ts') | undefined
-
-/** The compiler of forms is imported with the first of them: it is a tenth of what a server would import at its start. */
-async function requirePossibleFormat(task: ChatTask): Promise<void> {
-  formats ??= await import('../grammar/require-format.ts')
-  formats.requireFormat(task)
-}
-
-/** F10: what an engine, a client or a bug says may hold a word of a user's text. */
-function mayQuote({ code }: ModelyardError): boolean {
-  return code === 'engine_failed' || code === 'internal' || code === 'invalid_request'
 }
 
 function isWorkerDeath(thrown: unknown): boolean {

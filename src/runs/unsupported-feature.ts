@@ -1,3 +1,4 @@
+import { ModelyardError } from '../base/errors.ts'
 import type { EngineCapabilities } from '../engines/engine.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { ClassificationTask } from '../tasks/classification-task.ts'
@@ -5,6 +6,7 @@ import type { CompletionTask } from '../tasks/completion-task.ts'
 import type { EmbeddingTask } from '../tasks/embedding-task.ts'
 import type { ContentPart } from '../tasks/message.ts'
 import type { Task, TaskKind } from '../tasks/task.ts'
+import type { PreparedModel } from './prepared-model.ts'
 
 /** Something a task needs that an engine may lack. Dialects map it to the name of their own field. */
 export type Feature =
@@ -96,7 +98,7 @@ function firstMissing<Of extends Task>(
 }
 
 /** For whoever asked a model for what it is not for: `captioning (POST /api/yard/caption)`. */
-export function describeTasks({ tasks }: EngineCapabilities): string {
+function describeTasks({ tasks }: EngineCapabilities): string {
   const described = tasks.map((kind) => {
     const route = OWN_ROUTES[kind]
     return route === undefined ? kind : `${kind} (${route})`
@@ -104,7 +106,19 @@ export function describeTasks({ tasks }: EngineCapabilities): string {
   return described.join(', ')
 }
 
-/** The first thing the task needs and the engine lacks; undefined when all is there. Pure; asked before anything is loaded. */
+/** Pure; asked before anything is loaded. @throws ModelyardError `unsupported` naming the first thing that the task needs and the model's engine lacks */
+export function requireSupported(task: Task, { id, capabilities }: PreparedModel): void {
+  const feature = unsupportedFeature(task, capabilities)
+  if (feature === undefined) return
+  const what =
+    feature === 'task'
+      ? `${task.kind} tasks here; it does ${describeTasks(capabilities)}`
+      : `${feature.replace('-', ' ')} here`
+  const message = `The model "${id}" does not support ${what}.`
+  throw new ModelyardError('unsupported', message, { details: { feature, model: id } })
+}
+
+/** The first thing the task needs and the engine lacks; undefined when all is there. */
 export function unsupportedFeature(task: Task, can: EngineCapabilities): Feature | undefined {
   if (!can.tasks.includes(task.kind)) return 'task'
   if (task.kind === 'chat') return firstMissing(task, can, CHAT)
