@@ -3,9 +3,9 @@ import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadPlan } from '../engine.ts'
+import { requireWhole, withImagePlaces } from '../llama-cpp/image-places.ts'
 import { renderChat, type AnswerForm } from '../llama-cpp/rendered-chat.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
-import { withImagePlaces } from './image-places.ts'
 import type { Vocabulary, WirePrompt } from './vocabulary.ts'
 
 /** What the model reads before it writes. */
@@ -29,21 +29,16 @@ export async function promptOf(task: ChatTask | CompletionTask, maker: PromptMak
   return task.kind === 'chat' ? await chatPrompt(task, maker) : await completionPrompt(task, maker)
 }
 
+const BLIND = 'it was loaded without a projector (option mmproj)'
+
 async function chatPrompt(task: ChatTask, maker: PromptMaker): Promise<Prompt> {
   const { plan, vocabulary, template, imageMark } = maker
-  const { messages, images } = withImagePlaces(task.messages, imageMark)
+  const { messages, images } = withImagePlaces(task.messages, imageMark, BLIND)
   const rendering = { plan, template, longestToken: vocabulary.longestToken }
   const { pieces, ...form } = renderChat({ ...task, messages }, rendering)
   if (images.length === 0) return { content: await vocabulary.promptOf(pieces), ...form }
-  if (pieces.length > 1) throw marksBesideImages()
+  requireWhole(pieces)
   return { content: { prompt_string: vocabulary.textOf(pieces), multimodal_data: images }, ...form }
-}
-
-/** The server takes a prompt with images as one text, in which a user's marks would count as such (P15). */
-function marksBesideImages(): ModelyardError {
-  const message =
-    "A message has the text of one of this model's control tokens, which cannot be sent together with images; remove it."
-  return new ModelyardError('invalid_request', message, { details: { param: 'messages' } })
 }
 
 /**
