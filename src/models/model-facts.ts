@@ -67,6 +67,22 @@ export interface SafetensorsFacts {
   /** Bytes of a number in the cache. */
   numberBytes: 2 | 4
   chatTemplate?: string
+  /** The part that sees; absent = the model reads text alone, or the weights of that part are not there. */
+  vision?: VisionFacts
+  /** File of program code in the folder that the configuration wants to be run (`model_file`). */
+  codeFile?: string
+}
+
+/** The part of a model that sees, by `config.json` and the headers of its weights. */
+export interface VisionFacts {
+  /** Of `config.json`, of the whole: `qwen2_vl`, `llava`, … */
+  modelType: string
+  /** Bytes of its weights as stored, among those of the model. */
+  weightBytes: number
+  /** Numbers that it keeps for each patch of a picture. */
+  width: number
+  /** Pixels of a patch's side. */
+  patchSize: number
 }
 
 /** A folder with ONNX graphs, a tokenizer and configuration, as transformers.js and sherpa-onnx read it. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { isMap } from '../../base/is-map.ts'
 import { invalidFile } from '../gguf/invalid-file.ts'
 import type { SafetensorsFacts } from '../model-facts.ts'
+import { visionOf } from './vision-part.ts'
 
 /** A folder that is one model. */
 export interface SafetensorsFolder {
@@ -32,23 +33,30 @@ export async function readSafetensorsFolder(folder: string): Promise<Safetensors
     names.filter(isWeights).map(async (name) => (await stat(join(folder, name))).size),
   )
   const chatTemplate = await readTemplate(folder, names)
+  const weights = names.filter(isWeights).map((name) => join(folder, name))
+  const vision = await visionOf(configuration, weights)
+  const { model_file: codeFile } = configuration
   return {
     safetensors: {
       ...shapeOf(configuration, path),
       weightBytes: sizes.reduce((sum, size) => sum + size, 0),
       ...(chatTemplate !== undefined && { chatTemplate }),
+      ...(vision !== undefined && { vision }),
+      ...(typeof codeFile === 'string' && { codeFile }),
     },
     files: names.map((name) => join(folder, name)),
   }
 }
 
-/** Models that see keep what concerns text in a part of its own. */
+/** Where models that see keep what concerns text. */
+const INNER = ['text_config', 'llm_config', 'language_config'] as const
+
 function shapeOf(
   configuration: Fields,
   path: string,
-): Omit<SafetensorsFacts, 'weightBytes' | 'chatTemplate'> {
-  const inner = configuration['text_config']
-  const fields = isMap(inner) ? { ...configuration, ...inner } : configuration
+): Omit<SafetensorsFacts, 'weightBytes' | 'chatTemplate' | 'vision' | 'codeFile'> {
+  const inner = INNER.map((name) => configuration[name]).find(isMap)
+  const fields = inner === undefined ? configuration : { ...configuration, ...inner }
   const need = (name: string): number => {
     const value = wholeOf(fields[name])
     if (value === undefined) throw invalidFile(path, `has no number "${name}".`)
@@ -67,11 +75,12 @@ function shapeOf(
   }
 }
 
-/** In a file of its own, or in the tokenizer's configuration: one, or several by name. */
+/** In a file of its own (as JSON in older models that see), or in the tokenizer's configuration: one, or several by name. */
 async function readTemplate(folder: string, names: readonly string[]): Promise<string | undefined> {
   if (names.includes('chat_template.jinja')) return await readText(join(folder, 'chat_template.jinja'))
-  if (!names.includes('tokenizer_config.json')) return undefined
-  const { chat_template: template } = await readFields(join(folder, 'tokenizer_config.json'))
+  const file = ['chat_template.json', 'tokenizer_config.json'].find((name) => names.includes(name))
+  if (file === undefined) return undefined
+  const { chat_template: template } = await readFields(join(folder, file))
   if (typeof template === 'string') return template
   const named = Array.isArray(template) ? template.filter(isMap) : []
   const usual = named.find(({ name }) => name === 'default') ?? named[0]
