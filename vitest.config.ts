@@ -1,8 +1,12 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
 import { LongestFirst } from './test/order/longest-first.ts'
 
-/** 6 GB of packages (`npm run test:vllm`), half an hour of compiling (`npm run test:compiled`): only for whoever asks. */
-const OPTIONAL = { MODELYARD_VLLM: 'test/vllm/**', MODELYARD_COMPILED: 'test/compiled/**' }
+/** 6 GB of packages (`npm run test:vllm`), half an hour of compiling (`npm run test:compiled`), 470 MB (`npm run test:vision`): only for whoever asks. */
+const OPTIONAL = {
+  MODELYARD_VLLM: 'test/vllm/**',
+  MODELYARD_COMPILED: 'test/compiled/**',
+  MODELYARD_VISION: 'test/mlx-vision/**',
+}
 const UNASKED = Object.entries(OPTIONAL).flatMap(([name, files]) => (process.env[name] === '1' ? [] : files))
 
 /** Puts the program that was compiled before all others. */

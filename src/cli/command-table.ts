@@ -431,11 +431,13 @@ function addMachine(root: Command, context: CommandContext, perform: Perform): v
       'define it for the compilation; may be given several times',
       addDefinition,
     )
+    .option('--vision', 'with what its models need to see images (mlx)')
     .option('--verbose', "show the package manager's own lines")
     .addHelpText(
       'after',
       examples(
         'engines install node-llama-cpp',
+        'engines install mlx --vision',
         'engines install llama-server --from-source',
         'engines install llama-server --from-source --define GGML_CUDA=ON --jobs 2',
       ),

@@ -33,7 +33,7 @@ const ENGINES: DocumentedEngine[] = [
   {
     name: 'mlx',
     capabilities: MLX_CAPABILITIES,
-    runs: 'folders with safetensors by mlx_lm; `engines install mlx` (pip)',
+    runs: 'folders with safetensors by mlx_lm, those of models that see by mlx_vlm; `engines install mlx`, with `--vision` for the latter (pip)',
     isolation: CHILD,
     platforms: ['tested (CPU)', 'not run', 'not run', 'no'],
   },

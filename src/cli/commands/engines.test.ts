@@ -35,6 +35,15 @@ describe('modelyard engines install', () => {
     expect(err()).toBe('')
   })
 
+  it('an engine that has no addition for images is not installed without it', async () => {
+    const { context, err } = createDesk()
+    await expect(installEngineCommand(context, 'llama-server', { vision: true })).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('only mlx does') as string,
+    })
+    expect(err()).toBe('')
+  })
+
   it('what is to be compiled needs the engine that carries its source, and is told so before anything is done', async () => {
     const { context, err } = createDesk()
     await expect(installEngineCommand(context, 'llama-server', { fromSource: true })).rejects.toMatchObject({

@@ -11,6 +11,7 @@ export interface EnginesOptions {
   jobs?: number
   /** NAME=VALUE each. */
   define?: readonly string[]
+  vision?: boolean
 }
 
 interface EngineEntry {
@@ -63,7 +64,8 @@ export async function installEngineCommand(
 }
 
 /** @throws ModelyardError `invalid_request` for wishes about a compilation where nothing is compiled */
-function wishesOf({ verbose = false, fromSource = false, jobs, define }: EnginesOptions): InstallWishes {
+function wishesOf(options: EnginesOptions): InstallWishes {
+  const { verbose = false, fromSource = false, jobs, define, vision } = options
   if (!fromSource && (jobs !== undefined || define !== undefined)) {
     const param = jobs === undefined ? 'define' : 'jobs'
     const message = `--${param} is about compiling, and nothing is compiled. Add --from-source, or leave --${param} out.`
@@ -72,6 +74,7 @@ function wishesOf({ verbose = false, fromSource = false, jobs, define }: Engines
   return {
     verbose,
     fromSource,
+    ...(vision !== undefined && { vision }),
     ...(jobs !== undefined && { jobs }),
     ...(define !== undefined && { settings: define }),
   }

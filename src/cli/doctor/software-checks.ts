@@ -1,6 +1,6 @@
 import { toModelyardError } from '../../base/errors.ts'
 import type { YardDirectories } from '../../config/directories.ts'
-import { installedMlxVersion, MLX_VERSIONS } from '../../engines/mlx/find-mlx.ts'
+import { installedMlxManifest, MLX_VERSIONS } from '../../engines/mlx/find-mlx.ts'
 import { findServer } from '../../engines/llama-server/find-server.ts'
 import { findSdServer } from '../../engines/sd-server/find-sd-server.ts'
 import { sdServerOptions } from '../../engines/sd-server/sd-server-options.ts'
@@ -70,10 +70,11 @@ export async function examineLlamaServer({ engines }: YardDirectories, isNeeded:
 
 /** What models with `engine: mlx` run on; asked only where there are some. */
 export async function examineMlx({ engines }: YardDirectories): Promise<Check> {
-  const version = await installedMlxVersion(engines)
+  const { version, vision } = (await installedMlxManifest(engines)) ?? {}
   const wanted = MLX_VERSIONS['mlx-lm']
   const name = 'mlx'
-  if (version === wanted) return { name, status: 'ok', found: `mlx-lm ${version} in ${engines}` }
+  const seeing = vision === undefined ? '' : `, mlx-vlm ${vision}`
+  if (version === wanted) return { name, status: 'ok', found: `mlx-lm ${version}${seeing} in ${engines}` }
   return {
     name,
     status: 'warning',

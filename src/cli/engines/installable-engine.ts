@@ -7,6 +7,8 @@ export interface EngineWishes extends InstallOptions {
   jobs?: number
   /** Definitions for the compilation, for example `GGML_CUDA=ON`. */
   settings?: readonly string[]
+  /** With what its models need to see images. Default: where that is there already, it is kept. */
+  vision?: boolean
   /** What one should know afterwards. */
   onNote?: (sentence: string) => void
 }
@@ -20,6 +22,17 @@ export interface CompiledEngine {
   /** For people. */
   size: string
   diskBytes: number
+}
+
+/** An addition to an engine, by which its models see images. */
+export interface EngineVision {
+  /** What is wanted. */
+  version: string
+  /** For people, with the engine. */
+  size: string
+  diskBytes: number
+  /** Version that is there and complete. */
+  installed(enginesFolder: string): Promise<string | undefined>
 }
 
 /** How an engine came to be here. */
@@ -45,6 +58,8 @@ export interface InstallableEngine {
   origin?(enginesFolder: string): Promise<EngineOrigin | undefined>
   /** Absent = it cannot be compiled here. */
   compiled?: CompiledEngine
+  /** What its models see images by, as an addition; absent = there is no such thing. */
+  vision?: EngineVision
   /** Whether that version will do. */
   suits(version: string): boolean
   /** @returns the version that is there then; @throws ModelyardError `engine_missing` with the last lines, `unsupported`, `aborted` */

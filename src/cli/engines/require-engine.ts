@@ -25,6 +25,8 @@ export interface InstallWishes {
   jobs?: number
   /** Definitions for the compilation. */
   settings?: readonly string[]
+  /** With what its models need to see images. */
+  vision?: boolean
 }
 
 /** What is going to be installed, fetched or compiled. */
@@ -46,7 +48,9 @@ export async function requireEngine(
   wishes: InstallWishes,
 ): Promise<boolean> {
   const present = await engine.installed(enginesFolder)
-  if (present !== undefined && engine.suits(present) && wishes.fromSource !== true) return false
+  const isSeeing = await sees(enginesFolder, engine, wishes)
+  const isWhole = present !== undefined && engine.suits(present) && isSeeing
+  if (isWhole && wishes.fromSource !== true) return false
   if (wishes.install === false) throw missing(engine, present)
   const recipe = await recipeOf(enginesFolder, engine, wishes)
   if (wishes.fromSource === true && (await engine.compiled?.isThere(enginesFolder, wishes.settings ?? [])))
@@ -56,12 +60,24 @@ export async function requireEngine(
   return true
 }
 
+/** Whether what is there sees, where that is wished. @throws ModelyardError `invalid_request` for engines without such an addition */
+async function sees(
+  enginesFolder: string,
+  { name, vision }: InstallableEngine,
+  wishes: InstallWishes,
+): Promise<boolean> {
+  if (wishes.vision !== true) return true
+  if (vision !== undefined) return (await vision.installed(enginesFolder)) === vision.version
+  const message = `The engine ${name} has no addition for images; only mlx does. Install it without --vision: modelyard engines install ${name}`
+  throw new ModelyardError('invalid_request', message, { details: { param: 'vision' } })
+}
+
 async function recipeOf(
   enginesFolder: string,
   engine: InstallableEngine,
-  { fromSource = false }: InstallWishes,
+  { fromSource = false, vision = false }: InstallWishes,
 ): Promise<Recipe> {
-  if (!fromSource) return engine
+  if (!fromSource) return vision ? { ...engine, ...engine.vision, version: engine.version } : engine
   const { name, compiled } = engine
   if (compiled === undefined) {
     const message = `The engine ${name} cannot be compiled here; only llama-server can. Install it without --from-source: modelyard engines install ${name}`

@@ -4,6 +4,7 @@ import type { AnswerReader } from '../llama-cpp/answer-reader.ts'
 import type { FormKeeper, Verdict } from './form-keeper.ts'
 import { withForbidden, type MlxSampling } from './mlx-request.ts'
 import type { MlxHost } from './mlx-host.ts'
+import type { WirePictures } from './mlx-pictures.ts'
 import { readLines, type WireLine } from './read-lines.ts'
 
 /** Why the model stopped writing; `again` = it has to go on from what was taken. */
@@ -12,6 +13,8 @@ export type StretchEnd = 'stop' | 'length' | 'stop-sequence' | 'changed' | 'agai
 export interface MlxAnswerOptions {
   host: MlxHost
   prompt: readonly number[]
+  /** Images of the prompt; undefined = there are none. */
+  pictures: WirePictures | undefined
   sampling: MlxSampling
   reader: AnswerReader
   /** Whether a control token's text is one of the marks that the reader knows. */
@@ -152,11 +155,12 @@ export class MlxAnswer {
   }
 
   #body(keeper: FormKeeper | undefined): Record<string, unknown> {
-    const { host, prompt, sampling, alternatives = 0, room, reuse } = this.#options
+    const { host, prompt, pictures, sampling, alternatives = 0, room, reuse } = this.#options
     const left = room - this.#taken.length
     return {
       ...withForbidden(sampling, keeper?.forbidden ?? []),
       prompt: [...prompt, ...this.#taken],
+      ...(pictures !== undefined && { pictures }),
       maxTokens: keeper === undefined ? left : Math.min(left, this.#steps),
       continues: this.#taken.length > 0 || this.#options.continues,
       alternatives: keeper === undefined ? alternatives : Math.max(alternatives, ALTERNATIVES_OF_FORMS),

@@ -1,6 +1,5 @@
 import { SystemClock, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
-import { createId } from '../../base/ids.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import {
@@ -13,17 +12,17 @@ import {
   type LoadOptions,
   type LoadPlan,
 } from '../engine.ts'
-import { launchServer, type LaunchedServer } from '../supervision/launch-server.ts'
+import type { LaunchedServer } from '../supervision/launch-server.ts'
 import type { RefusedByServer } from '../supervision/server-connection.ts'
 import { unprepared } from '../supervision/unprepared.ts'
 import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { WorkerLife } from '../supervision/worker-life.ts'
-import { installedMlx, installedMlxVersion } from './find-mlx.ts'
-import { MLX_LAUNCHER } from './mlx-launcher.ts'
+import { installedMlx, installedMlxManifest, MLX_VERSIONS } from './find-mlx.ts'
+import { launchMlx } from './launch-mlx.ts'
 import { mlxOptions } from './mlx-options.ts'
-import { cacheBytes, MLX_CAPABILITIES, planMlx } from './mlx-plan.ts'
+import { MLX_CAPABILITIES, planMlx } from './mlx-plan.ts'
+import { noMlxVlm } from './mlx-vision.ts'
 import { MlxVocabulary, type WireVocabulary } from './mlx-vocabulary.ts'
-import { mlxStartFailure } from './start-failure.ts'
 
 type ModelModules = typeof import('../../templates/chat-template.ts') & typeof import('./mlx-model.ts')
 
@@ -46,14 +45,14 @@ export interface MlxEngineOptions {
   deadlines?: Partial<WorkerDeadlines>
 }
 
-const LISTENING = /^listening on http:\/\/127\.0\.0\.1:(\d+)/
 const DEFAULT_DRAFT_TOKENS = 3
-const DEFAULT_PREFILL_STEP = 512
+/** Status of what the asker can do something about. */
+const REFUSED = 422
 /** Python answers others only between two steps of the one that computes. */
 const DEADLINES: WorkerDeadlines = { ...WORKER_DEADLINES, wake: 15_000, silence: 60_000 }
 
 /**
- * mlx_lm's server, one supervised Python process for each loaded model: safetensors on Apple silicon, and on Linux's CPU. Templates, tools,
+ * mlx_lm's server, and mlx_vlm's for models that see, one supervised Python process for each loaded model: safetensors on Apple silicon, and on Linux's CPU. Templates, tools,
  * formats, limits and stop strings are ours, as with every token-level engine. Nothing is fetched from a hub.
  */
 export class MlxEngine implements Engine {
@@ -69,8 +68,11 @@ export class MlxEngine implements Engine {
 
   async detect(): Promise<Availability> {
     const { enginesDirectory } = this.#options
-    const version = enginesDirectory === undefined ? undefined : await installedMlxVersion(enginesDirectory)
-    if (version !== undefined) return { available: true, version }
+    const found = enginesDirectory === undefined ? undefined : await installedMlxManifest(enginesDirectory)
+    if (found !== undefined) {
+      const { version, vision } = found
+      return { available: true, version, ...(vision !== undefined && { details: { 'mlx-vlm': vision } }) }
+    }
     return {
       available: false,
       reason: 'mlx-lm is not installed.',
@@ -87,7 +89,14 @@ export class MlxEngine implements Engine {
     onProgress({ stage: 'starting' })
     const python = await this.#python(plan)
     if (signal.aborted) throw loadAborted(signal)
-    const started = await this.#launch(plan, python, signal)
+    const { recordsDirectory, logDirectory } = this.#options
+    const started = await launchMlx(plan, {
+      python,
+      clock: this.#clock,
+      recordsDirectory,
+      logDirectory,
+      signal,
+    })
     try {
       onProgress({ stage: 'preparing' })
       return await this.#prepare(plan, started, signal)
@@ -101,44 +110,17 @@ export class MlxEngine implements Engine {
     }
   }
 
-  async #python({ spec }: LoadPlan): Promise<string> {
+  async #python({ model, spec, capabilities }: LoadPlan): Promise<string> {
     const { python } = mlxOptions(spec)
     if (python !== undefined) return python
     const { enginesDirectory } = this.#options
-    if (enginesDirectory !== undefined && (await installedMlxVersion(enginesDirectory)) !== undefined)
-      return installedMlx(enginesDirectory).python
+    const found = enginesDirectory === undefined ? undefined : await installedMlxManifest(enginesDirectory)
+    if (capabilities.images && found?.vision !== MLX_VERSIONS['mlx-vlm']) throw noMlxVlm(model)
+    if (enginesDirectory !== undefined && found !== undefined) return installedMlx(enginesDirectory).python
     throw new ModelyardError(
       'engine_missing',
       'The engine mlx is not installed. Install it: modelyard engines install mlx',
     )
-  }
-
-  async #launch(plan: LoadPlan, python: string, signal: AbortSignal): Promise<LaunchedServer> {
-    const { recordsDirectory, logDirectory } = this.#options
-    const key = createId('')
-    const threads = String(plan.threads)
-    return await launchServer({
-      command: python,
-      args: ['-c', MLX_LAUNCHER, ...launchArguments(plan)],
-      clock: this.#clock,
-      label: plan.model,
-      recordsDirectory,
-      logDirectory,
-      environment: {
-        MODELYARD_SERVER_KEY: key,
-        // Whatever a model's files name: nothing is fetched.
-        HF_HUB_OFFLINE: '1',
-        TRANSFORMERS_OFFLINE: '1',
-        HF_HUB_DISABLE_TELEMETRY: '1',
-        OMP_NUM_THREADS: threads,
-        OPENBLAS_NUM_THREADS: threads,
-        PYTHONUNBUFFERED: '1',
-      },
-      key,
-      listening: LISTENING,
-      signal,
-      failure: (exit) => mlxStartFailure(plan, exit),
-    })
   }
 
   async #prepare(
@@ -172,7 +154,7 @@ export class MlxEngine implements Engine {
       onGone: async () => undefined,
     })
     const { draftTokens = DEFAULT_DRAFT_TOKENS } = mlxOptions(plan.spec)
-    const host = { plan, connection, vocabulary, template, draftTokens }
+    const host = { plan, connection, vocabulary, template, draftTokens, image: told.image ?? undefined }
     return new MlxModel(plan, {
       child,
       life,
@@ -181,27 +163,9 @@ export class MlxEngine implements Engine {
   }
 }
 
-/** The cache of beginnings is bounded by what is booked for it, and holds one for each slot and those that go. */
-function launchArguments({ facts, spec, slots, contextSize }: LoadPlan): string[] {
-  const { adapter, draft, prefillStep = DEFAULT_PREFILL_STEP } = mlxOptions(spec)
-  const bytes = facts.safetensors === undefined ? 0 : cacheBytes(facts.safetensors, contextSize * slots)
-  const named: Record<string, string | number | undefined> = {
-    model: facts.path,
-    'log-level': 'WARNING',
-    'decode-concurrency': slots,
-    'prompt-concurrency': Math.min(slots, 8),
-    'prefill-step-size': prefillStep,
-    'prompt-cache-size': 2 * slots,
-    'prompt-cache-bytes': bytes,
-    'adapter-path': adapter,
-    'draft-model': draft,
-  }
-  return Object.entries(named).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, String(value)],
-  )
-}
-
-/** The launcher checks nothing that was not checked here: what it refuses is its fault. */
-function refused({ message }: RefusedByServer): ModelyardError {
+/** A launcher refuses what only it can look into, images; for the rest it checks nothing that was not checked here: that is its fault. */
+function refused({ message, refusal }: RefusedByServer): ModelyardError {
+  if (refusal.status === REFUSED)
+    return new ModelyardError('invalid_request', message, { details: { param: 'messages' } })
   return new ModelyardError('engine_failed', `The mlx worker failed: ${message}`)
 }

@@ -1,10 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
-import type { ServerConnection } from '../supervision/server-connection.ts'
 import type { MlxPromptMaker } from './mlx-prompt.ts'
 
 /** What a run needs of the model it runs on. */
 export interface MlxHost extends MlxPromptMaker {
-  connection: ServerConnection
   clock: Clock
   draftTokens: number
   /** A token came or a prefill moved. */

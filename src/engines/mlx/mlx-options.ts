@@ -1,6 +1,6 @@
 import type { Fields } from '../../base/compound-shapes.ts'
 import { object } from '../../base/compound-shapes.ts'
-import { filePath, number } from '../../base/scalar-shapes.ts'
+import { filePath, flag, number } from '../../base/scalar-shapes.ts'
 import { described } from '../../base/shape.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { readEngineOptions } from '../engine-options.ts'
@@ -17,6 +17,8 @@ export interface MlxOptions {
   draftTokens?: number
   /** Prompt tokens evaluated between two looks at whether the client is still there. Default 512. */
   prefillStep?: number
+  /** Whether the part of the model that sees is loaded, which takes mlx-vlm. Default: where there is one. */
+  vision?: boolean
 }
 
 export const mlxOptionFields: Record<keyof MlxOptions, Fields[string]> = {
@@ -28,6 +30,10 @@ export const mlxOptionFields: Record<keyof MlxOptions, Fields[string]> = {
     number({ min: 16, max: 8192, whole: true }),
     'Prompt tokens evaluated at a time.',
     512,
+  ),
+  vision: described(
+    flag(),
+    'Whether images are seen, which takes mlx-vlm; default: by models that have a part for it.',
   ),
 }
 

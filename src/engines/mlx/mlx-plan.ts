@@ -1,11 +1,12 @@
 import { ModelyardError } from '../../base/errors.ts'
 import { footprintTotal, type Footprint } from '../../host/memory.ts'
-import type { ModelFacts, SafetensorsFacts } from '../../models/model-facts.ts'
+import type { ModelFacts, SafetensorsFacts, VisionFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import { reasoningFormatOf } from '../../templates/answer/reasoning-format.ts'
 import { NO_CAPABILITIES, type EngineCapabilities, type HostFacts, type LoadPlan } from '../engine.ts'
 import { hashOf, threadsOf } from '../planning.ts'
 import { mlxOptions } from './mlx-options.ts'
+import { VISION_BASE, visionCompute, wantedVision } from './mlx-vision.ts'
 
 export const MLX_CAPABILITIES: EngineCapabilities = {
   ...NO_CAPABILITIES,
@@ -15,6 +16,7 @@ export const MLX_CAPABILITIES: EngineCapabilities = {
   grammar: true,
   logprobs: true,
   reasoning: true,
+  images: true,
   prefill: true,
   tokenInput: true,
   echo: true,
@@ -48,11 +50,13 @@ export function planMlx(spec: ModelSpec, facts: ModelFacts, host: HostFacts): Lo
       `Model "${spec.id}" is no folder with safetensors and a config.json; mlx runs nothing else.`,
     )
   }
-  const contextSize = contextOf(spec, safetensors, host)
+  const vision = wantedVision(spec, safetensors, options)
+  const contextSize = contextOf(spec, { facts: safetensors, vision }, host)
   requireSane(spec, contextSize, safetensors)
   const threads = threadsOf(spec, host)
   const parts = ['mlx', facts.contentId, contextSize, spec.slots, threads, options]
   const { chatTemplate } = safetensors
+  const footprint = footprintOf({ facts: safetensors, vision }, contextSize * spec.slots)
   const reasons = chatTemplate !== undefined && reasoningFormatOf(chatTemplate) !== undefined
   return {
     engine: 'mlx',
@@ -61,36 +65,42 @@ export function planMlx(spec: ModelSpec, facts: ModelFacts, host: HostFacts): Lo
     contextSize,
     slots: spec.slots,
     threads,
-    footprint: footprintOf(safetensors, contextSize * spec.slots),
+    footprint,
+    ...(vision !== undefined && {
+      takenLater: { ram: (footprint.ram?.context ?? 0) + (footprint.ram?.compute ?? 0) },
+    }),
     loadBytes: safetensors.weightBytes,
-    capabilities: { ...MLX_CAPABILITIES, reasoning: reasons },
+    capabilities: { ...MLX_CAPABILITIES, reasoning: reasons, images: vision !== undefined },
     spec,
     facts,
   }
 }
 
-/** The context is there twice at most: in use, and as kept beginnings. */
-function footprintOf(facts: SafetensorsFacts, tokens: number): Footprint {
-  return {
-    ram: {
-      weights: facts.weightBytes,
-      context: 2 * cacheBytes(facts, tokens),
-      compute: COMPUTE + COMPUTE_PER_TOKEN_ID * facts.vocabularySize,
-      base: BASE,
-    },
+/** What is loaded: the model, and its part that sees. */
+interface Loaded {
+  facts: SafetensorsFacts
+  /** Undefined = it is not wanted, or there is none. */
+  vision: VisionFacts | undefined
+}
+
+/** The context is there twice at most: in use, and as kept beginnings, which mlx_vlm's server is not asked for. */
+function footprintOf({ facts, vision }: Loaded, tokens: number): Footprint {
+  const context = cacheBytes(facts, tokens)
+  const compute = COMPUTE + COMPUTE_PER_TOKEN_ID * facts.vocabularySize
+  if (vision === undefined) {
+    const weights = facts.weightBytes - (facts.vision?.weightBytes ?? 0)
+    return { ram: { weights, context: 2 * context, compute, base: BASE } }
   }
+  const seen = compute + visionCompute(vision, tokens)
+  return { ram: { weights: facts.weightBytes, context, compute: seen, base: VISION_BASE } }
 }
 
 /** What was asked for, else the largest usual one that stays within the budget (M3). */
-function contextOf(
-  { context, defaultContext, slots }: ModelSpec,
-  facts: SafetensorsFacts,
-  host: HostFacts,
-): number {
+function contextOf({ context, defaultContext, slots }: ModelSpec, loaded: Loaded, host: HostFacts): number {
   if (context !== undefined) return context
-  let size = Math.min(facts.contextLength, defaultContext ?? DEFAULT_CONTEXT)
+  let size = Math.min(loaded.facts.contextLength, defaultContext ?? DEFAULT_CONTEXT)
   const fits = (): boolean => {
-    const { ram } = footprintOf(facts, size * slots)
+    const { ram } = footprintOf(loaded, size * slots)
     const limit = host.budget?.ram
     return ram === undefined || limit === undefined || footprintTotal(ram) <= limit
   }

@@ -3,13 +3,26 @@ import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { CompletionTask } from '../../tasks/completion-task.ts'
 import type { ChatTemplate } from '../../templates/chat-template.ts'
 import type { LoadPlan } from '../engine.ts'
+import { withImagePlaces } from '../llama-cpp/image-places.ts'
 import { renderChat, type AnswerForm } from '../llama-cpp/rendered-chat.ts'
 import { requireTextWithin } from '../llama-cpp/require-text-within.ts'
+import type { ServerConnection } from '../supervision/server-connection.ts'
+import {
+  IMAGE_MARK,
+  picturesOf,
+  pictureTokens,
+  requireImages,
+  type WireImage,
+  type WirePictures,
+} from './mlx-pictures.ts'
 import type { MlxVocabulary } from './mlx-vocabulary.ts'
 
 /** What the model reads before it writes. */
 export interface MlxPrompt extends AnswerForm {
+  /** Images among them. */
   tokens: number[]
+  /** What the images are, where there are some. */
+  pictures?: WirePictures
   /** Text that the answer begins with. */
   echo?: string
 }
@@ -19,18 +32,37 @@ export interface MlxPromptMaker {
   plan: LoadPlan
   vocabulary: MlxVocabulary
   template: ChatTemplate
+  connection: ServerConnection
+  /** What stands for an image; undefined = it sees none. */
+  image: WireImage | undefined
 }
 
 /** @throws ModelyardError `invalid_request`, `unsupported`, `context_length_exceeded` for what cannot fit however it is tokenised */
 export async function mlxPromptOf(
   task: ChatTask | CompletionTask,
-  { plan, vocabulary, template }: MlxPromptMaker,
+  maker: MlxPromptMaker,
   signal: AbortSignal,
 ): Promise<MlxPrompt> {
+  const { plan, vocabulary } = maker
   if (task.kind === 'completion') return await completionPrompt(task, plan, vocabulary, signal)
+  return await chatPrompt(task, maker, signal)
+}
+
+async function chatPrompt(task: ChatTask, maker: MlxPromptMaker, signal: AbortSignal): Promise<MlxPrompt> {
+  const { plan, vocabulary, template, connection, image } = maker
+  const mark = image === undefined ? undefined : IMAGE_MARK
+  const { messages, images } = withImagePlaces(task.messages, mark, blindness(plan))
   const { longestToken } = vocabulary
-  const { pieces, ...form } = renderChat(task, { plan, template, longestToken })
-  return { tokens: await vocabulary.tokensOf(pieces, false, signal), ...form }
+  const { pieces, ...form } = renderChat({ ...task, messages }, { plan, template, longestToken })
+  if (images.length === 0 || image === undefined)
+    return { tokens: await vocabulary.tokensOf(pieces, false, signal), ...form }
+  requireImages(task.messages)
+  const pictures = picturesOf(pieces, images, image)
+  return { tokens: await pictureTokens(pictures, connection, signal), pictures, ...form }
+}
+
+function blindness({ capabilities }: LoadPlan): string {
+  return capabilities.images ? 'mlx_vlm knows no text that stands for one' : 'it reads text alone'
 }
 
 /** A prompt that its sender rendered himself: control tokens in it are meant as such, as in every other server. */

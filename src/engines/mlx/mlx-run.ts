@@ -43,7 +43,7 @@ class MlxRun {
     host: MlxHost,
   ) {
     const { plan, vocabulary, template } = host
-    const { tokens, stops, parser, format } = prompt
+    const { tokens, pictures, stops, parser, format } = prompt
     this.#host = host
     this.#prompt = prompt
     this.#begunAt = host.clock.now()
@@ -62,6 +62,7 @@ class MlxRun {
     this.#answer = new MlxAnswer({
       host,
       prompt: tokens,
+      pictures,
       sampling: mlxSampling(task, plan.spec.defaults),
       reader: this.#reader,
       shows: (text) => parser?.shows(text) === true,

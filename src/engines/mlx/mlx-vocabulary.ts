@@ -1,5 +1,6 @@
 import type { ServerConnection } from '../supervision/server-connection.ts'
 import { requireTokenIds } from '../llama-cpp/require-token-ids.ts'
+import type { WireImage } from './mlx-pictures.ts'
 
 /** What the launcher tells of the tokenizer. */
 export interface WireVocabulary {
@@ -11,6 +12,8 @@ export interface WireVocabulary {
   template: string | null
   begin: string | null
   end: string | null
+  /** Of models that see. Null = nothing is known to stand for an image. */
+  image?: WireImage | null
 }
 
 /** The tokens of a loaded model: which are no text is known here; the rest is asked of its worker. */

@@ -23,6 +23,11 @@ const WHAT_NOW: Partial<Record<LoadFailureClass, string>> = {
   crash: ' The last log lines are in the details.',
 }
 
+/** Some of mlx_vlm's models prepare images by it; it is not installed with the others (900 MB). */
+const NEEDS_TORCH = /requires? (the )?(PyTorch|Torchvision)|No module named '(torch|torchvision)'/i
+const ADD_TORCH =
+  ' Its images are prepared by PyTorch: name a Python that has mlx-vlm, torch and torchvision (option python), or take another model.'
+
 /** The error of a load whose worker ended before it listened. */
 export function mlxStartFailure({ model }: LoadPlan, exit: WorkerExit): ModelyardError {
   const log = exit.logTail.join('\n')
@@ -31,7 +36,8 @@ export function mlxStartFailure({ model }: LoadPlan, exit: WorkerExit): Modelyar
   const failure = told ?? classifyExit(exit)
   const complaint = exit.logTail.findLast((line) => /^\w*(Error|Exception)\b/.test(line))
   const words = complaint === undefined ? '' : ` (${complaint})`
-  const message = `"${model}" could not be loaded: its mlx worker ${describeExit(exit)}${words}.${WHAT_NOW[failure] ?? ''}`
+  const next = NEEDS_TORCH.test(log) ? ADD_TORCH : (WHAT_NOW[failure] ?? '')
+  const message = `"${model}" could not be loaded: its mlx worker ${describeExit(exit)}${words}.${next}`
   const { code, signal, logTail } = exit
   return new ModelyardError('model_load_failed', message, {
     details: { failure, exitCode: code, signal, logTail },
