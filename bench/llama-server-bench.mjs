@@ -56,6 +56,9 @@ async function startBare() {
   return { url, stop: () => child.kill('SIGTERM') }
 }
 
+/** Without the beginning of another conversation in its slot, as Modelyard evaluates what shares none of a conversation's messages (F1). */
+const FROM_NOTHING = { cache_prompt: false }
+
 let asked = 0
 const question = (words) => [{ role: 'user', content: `${asked++} ${words}` }]
 

@@ -55,15 +55,33 @@ func pieces() []string {
 	return append(all, end, usage+"data: [DONE]\n\n")
 }
 
-// An OpenAI server that answers at once, each piece in a write of its own.
+// The same answer in one piece.
+func whole() string {
+	content := ""
+	for index := range 16 {
+		content += fmt.Sprintf(" word%d", index)
+	}
+	return `{"id":"x","object":"chat.completion","created":0,"model":"fake","choices":[{"index":0,"message":{"role":"assistant","content":"` + content +
+		`"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":16,"total_tokens":25}}`
+}
+
+// An OpenAI server that answers at once: as a stream each piece in a write of its own, else in one.
 func serve() {
-	answer := pieces()
+	answer, document := pieces(), whole()
 	http.HandleFunc("/v1/models", func(response http.ResponseWriter, _ *http.Request) {
 		response.Header().Set("content-type", "application/json")
 		io.WriteString(response, `{"object":"list","data":[{"id":"fake","object":"model"}]}`)
 	})
 	http.HandleFunc("/v1/chat/completions", func(response http.ResponseWriter, request *http.Request) {
-		io.Copy(io.Discard, request.Body)
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			return
+		}
+		if !bytes.Contains(body, []byte(`"stream":true`)) {
+			response.Header().Set("content-type", "application/json")
+			io.WriteString(response, document)
+			return
+		}
 		response.Header().Set("content-type", "text/event-stream")
 		for _, piece := range answer {
 			io.WriteString(response, piece)

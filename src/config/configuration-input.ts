@@ -133,13 +133,14 @@ type ProcessMemory = Size | Record<string, Size>
 /** A model that another server has in memory, reached through OpenAI's API. */
 export type UpstreamInput = { engine: 'upstream' } & Omit<
   UpstreamOptions,
-  'url' | 'memory' | 'firstByteTimeout' | 'refresh' | 'start'
+  'url' | 'memory' | 'firstByteTimeout' | 'wholeAnswerTimeout' | 'refresh' | 'start'
 > & {
     /** Absent where `start` says how to get one. */
     url?: string | string[]
     start?: Omit<StartOptions, 'memory'> & { memory: ProcessMemory | ProcessMemory[] }
     memory?: Size
     firstByteTimeout?: Duration
+    wholeAnswerTimeout?: Duration
     refresh?: Duration
   }
 

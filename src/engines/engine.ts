@@ -139,6 +139,8 @@ export interface RunOptions {
   signal: AbortSignal
   /** What `signal` fires with, for models that say `takesStop`. */
   stop?: StopSignal
+  /** Nothing is read before the end: an engine for which that is cheaper may have the answer made in one piece. Default false. */
+  isWhole?: boolean
   /** Present when the plan says `uses`: to be handed on as `within` with every call of another model (P14). */
   within?: AskingRun
 }

@@ -1,5 +1,5 @@
 import type { Cancellation, StopSignal } from '../base/cancellation.ts'
-import type { AskingRun, LoadedModel } from '../engines/engine.ts'
+import type { AskingRun, LoadedModel, RunOptions } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
@@ -33,6 +33,10 @@ export interface LeaseOutcome {
   keep?: boolean
 }
 
+/** How a run on a lease is ended, and read. */
+export type LeasedRun = ({ signal?: StopSignal } | { cancellation: Cancellation }) &
+  Pick<RunOptions, 'isWhole'>
+
 /** The right to use one slot of one instance until released. Disposable; releasing twice is harmless (F9). */
 export interface Lease extends AsyncDisposable {
   readonly id: string
@@ -52,7 +56,7 @@ export interface Lease extends AsyncDisposable {
    * Runs a task on this slot, ended by the lease's own signal and the given one. A caller that has a cancellation anyway hands that in instead: it
    * ends the run, and it is fired when the lease is cut.
    */
-  run(task: Task, options?: { signal?: StopSignal } | { cancellation: Cancellation }): PartStream
+  run(task: Task, options?: LeasedRun): PartStream
   /** Tells that the prompt is in the slot and the answer begins, so that others that begin alike can copy it. Without it they wait for the end. */
   reportPrompt(promptTokens: number): void
   /** Milliseconds that so many tokens would have taken if the run had had to compute them, less those in which they were read from disk; 0 where no pace was measured yet. */

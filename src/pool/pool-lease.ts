@@ -5,7 +5,7 @@ import type { LoadedModel, RunOptions } from '../engines/engine.ts'
 import type { Fingerprint } from '../tasks/fingerprint.ts'
 import type { PartStream } from '../tasks/part.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Lease, LeaseOutcome } from './lease.ts'
+import type { Lease, LeasedRun, LeaseOutcome } from './lease.ts'
 import { savedTime } from './policy/context-worth.ts'
 import type { CommandOf, ConfirmedUsage } from './policy/messages.ts'
 
@@ -38,16 +38,21 @@ export interface LeaseSurroundings {
   readonly onRelease: (lease: PoolLease, end: LeaseEnd) => void
 }
 
+/** What a run on the lease begins with and ends by. */
+type RunWish = Required<Pick<RunOptions, 'keptPrefix' | 'stop' | 'isWhole'>>
+
 /** What a model is told of a run that goes by `stop`. */
 class LazyRun implements RunOptions {
   readonly slot: number
   readonly keptPrefix: number
   readonly stop: StopSignal
+  readonly isWhole: boolean
 
-  constructor(slot: number, keptPrefix: number, stop: StopSignal) {
+  constructor(slot: number, { keptPrefix, stop, isWhole }: RunWish) {
     this.slot = slot
     this.keptPrefix = keptPrefix
     this.stop = stop
+    this.isWhole = isWhole
   }
 
   get signal(): AbortSignal {
@@ -101,31 +106,33 @@ export class PoolLease implements Lease {
     return this.#own.signal
   }
 
-  run(task: Task, options: { signal?: StopSignal } | { cancellation: Cancellation } = {}): PartStream {
+  run(task: Task, options: LeasedRun = {}): PartStream {
     if (this.#isReleased) throw new ModelyardError('internal', `The lease ${this.id} was given back already.`)
     const isFirst = this.#isUntouched
     const keptPrefix = isFirst ? this.keptPrefix : this.#chain.length
     this.#isUntouched = false
-    const stop = this.#runSignal(options)
-    if (this.#prepare === undefined || !isFirst) return this.loaded.run(task, this.#orderOf(keptPrefix, stop))
-    return this.#runPrepared(this.#prepare, task, keptPrefix, stop)
+    const { isWhole = false } = options
+    const wish = { keptPrefix, stop: this.#runSignal(options), isWhole }
+    if (this.#prepare === undefined || !isFirst) return this.loaded.run(task, this.#orderOf(wish))
+    return this.#runPrepared(this.#prepare, task, wish)
   }
 
   /** R16: what is to be written and read comes first. Whoever gives up meanwhile does not wait for it; the engine does. */
-  async *#runPrepared(prepare: Preparation, task: Task, keptPrefix: number, stop: StopSignal): PartStream {
-    stop.throwIfAborted()
+  async *#runPrepared(prepare: Preparation, task: Task, wish: RunWish): PartStream {
+    wish.stop.throwIfAborted()
     this.#isPrepared = true
-    const { holds, readIn } = await abortable(prepare(), stop)
+    const { holds, readIn } = await abortable(prepare(), wish.stop)
     this.#readIn = readIn
-    return yield* this.loaded.run(task, this.#orderOf(holds ? keptPrefix : 0, stop))
+    return yield* this.loaded.run(task, this.#orderOf(holds ? wish : { ...wish, keptPrefix: 0 }))
   }
 
-  #orderOf(keptPrefix: number, stop: StopSignal): RunOptions {
+  #orderOf(wish: RunWish): RunOptions {
     const { slot, instance, loaded } = this
+    const { keptPrefix, stop, isWhole } = wish
     const run =
       loaded.takesStop === true
-        ? new LazyRun(slot, keptPrefix, stop)
-        : { slot, keptPrefix, signal: abortSignalOf(stop) }
+        ? new LazyRun(slot, wish)
+        : { slot, keptPrefix, signal: abortSignalOf(stop), isWhole }
     return loaded.plan.uses === undefined ? run : Object.assign(run, { within: { instance } })
   }
 

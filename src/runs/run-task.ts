@@ -183,7 +183,7 @@ class RunningTask implements RunReader {
    */
   async #arrivalOrRepeat(isWhole: boolean): Promise<Result | undefined> {
     try {
-      const buffer = this.#buffer ?? (await this.#attempt())
+      const buffer = this.#buffer ?? (await this.#attempt(isWhole))
       await buffer.arrival(isWhole ? Infinity : this.#partsSent ? 1 : 2)
       return resultIn(buffer)
     } catch (thrown) {
@@ -208,14 +208,15 @@ class RunningTask implements RunReader {
     return isPoison ? poisonError(model, thrown) : thrown
   }
 
-  async #attempt(): Promise<PartBuffer> {
+  async #attempt(isWhole: boolean): Promise<PartBuffer> {
     const fingerprint = this.#request.cache === 'none' ? [] : fingerprintOf(this.#request.task)
     const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
     this.#wasLeased = true
     this.#lease = lease
     this.#noteLease(lease)
     this.#surroundings.crashes.runStarted(lease.instance)
-    this.#buffer = new PartBuffer(lease.run(this.#request.task, { cancellation: this.#cancellation }), {
+    const run = lease.run(this.#request.task, { cancellation: this.#cancellation, isWhole })
+    this.#buffer = new PartBuffer(run, {
       capacity: this.#surroundings.slowReader.capacity,
       whenFull: this.#surroundings.slowReader.rule,
       onPart: (part) => this.#notePart(part, lease),

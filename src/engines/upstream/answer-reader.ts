@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
-import { ModelyardError } from '../../base/errors.ts'
 import type { Part, Result } from '../../tasks/part.ts'
 import { EventReader } from './event-reader.ts'
 import type { ReplyBody } from './reply-body.ts'
+import { broken, documentOf } from './reply-document.ts'
 import { UNKNOWN_USAGE, usageOf, WireAnswer } from './wire-answer.ts'
 
 /** How the answer to one request is taken in: a read may bring many parts, or none. */
@@ -80,8 +80,8 @@ export class VectorReader implements AnswerReader {
 
   async read(): Promise<boolean> {
     if (this.#result !== undefined) return false
-    const { parts, clock, onMoved } = this.#incoming
-    const { data = [], usage } = await this.#json()
+    const { parts, clock, model, body, onMoved } = this.#incoming
+    const { data = [], usage } = (await documentOf(body, model)) as WireEmbeddings
     onMoved()
     const counted = usage === undefined || usage === null ? UNKNOWN_USAGE : usageOf(usage)
     parts.push({ type: 'started', promptTokens: counted.promptTokens, cachedTokens: 0 })
@@ -96,22 +96,4 @@ export class VectorReader implements AnswerReader {
     if (this.#result === undefined) throw broken(this.#incoming.model)
     return this.#result
   }
-
-  async #json(): Promise<WireEmbeddings> {
-    const chunks: Buffer[] = []
-    for await (const chunk of this.#incoming.body) chunks.push(chunk)
-    try {
-      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as WireEmbeddings
-    } catch {
-      throw broken(this.#incoming.model)
-    }
-  }
-}
-
-/** R12: without its finish reason no answer is complete. */
-function broken(model: string): ModelyardError {
-  return new ModelyardError(
-    'engine_failed',
-    `The upstream of model "${model}" ended its answer before it was complete.`,
-  )
 }

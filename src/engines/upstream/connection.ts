@@ -20,7 +20,7 @@ export interface Exchange {
   accept?: string
   signal: StopSignal
   /** Longest silence before the answer's first byte, and before each next one, in milliseconds. */
-  firstByteTimeout: number
+  silence: number
   /** Called when all of an answer that has begun has come, or nothing more of it will. */
   onOver?: () => void
 }
@@ -79,7 +79,7 @@ export class Connection {
 
   /** @throws what undici throws when nobody answers; the signal's reason when it fires */
   async send(exchange: Exchange): Promise<Reply> {
-    const { url, signal, firstByteTimeout: timeout, onOver = () => undefined } = exchange
+    const { url, signal, silence: timeout, onOver = () => undefined } = exchange
     const { pool, path } = this.#targets.get(url) ?? (await this.#target(url))
     return await new Promise((resolve, reject) => {
       const answer = new DispatchedAnswer(signal, this.#clock, { resolve, reject, onOver })

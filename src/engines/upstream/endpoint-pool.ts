@@ -5,10 +5,10 @@ import { Connection, type Reply } from './connection.ts'
 import { chooseEndpoint, Endpoint } from './endpoint.ts'
 import { rootOf } from './endpoint-survey.ts'
 import { readModelList, type RemoteModel } from './remote-model.ts'
-import { isPassing, refusalError, unreachable } from './upstream-error.ts'
+import { isPassing, refusalError, unreachable, type Silence } from './upstream-error.ts'
 
 /** Milliseconds of silence, before an answer and in it. */
-export const DEFAULT_FIRST_BYTE_TIMEOUT = 120_000
+const DEFAULT_FIRST_BYTE_TIMEOUT = 120_000
 const DEFAULT_RETRIES = 2
 const FIRST_PAUSE = 200
 /** Longer than this nobody is kept waiting: the client is told when to come again. */
@@ -30,6 +30,8 @@ export interface EndpointRequest {
   aboveApi?: boolean
   body?: unknown
   accept?: string
+  /** Where it is another than that of all others. */
+  silence?: Silence
 }
 
 export interface Opening {
@@ -46,11 +48,15 @@ export class EndpointPool {
   readonly #endpoints: readonly Endpoint[]
   readonly #connection: Connection
   readonly #lastOfSlot = new Map<number, Endpoint>()
+  /** How long an endpoint may say nothing, unless a request has its own. */
+  readonly silence: Silence
 
   constructor(options: EndpointPoolOptions) {
     this.#options = options
     this.#endpoints = options.urls.map((url) => new Endpoint(url, options.clock))
     this.#connection = new Connection(options.clock)
+    const { firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = options
+    this.silence = { milliseconds: firstByteTimeout, option: 'firstByteTimeout' }
   }
 
   /** The models there; undefined where an endpoint does not list them. @throws ModelyardError when it cannot be reached or refuses the key */
@@ -104,10 +110,10 @@ export class EndpointPool {
 
   async #attempt(
     endpoint: Endpoint,
-    { path, aboveApi = false, ...sent }: EndpointRequest,
+    { path, aboveApi = false, silence = this.silence, ...sent }: EndpointRequest,
     { signal, isFinal = () => false }: Opening,
   ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
-    const { model, key, firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
+    const { model, key } = this.#options
     endpoint.begin()
     // Busy until its answer has been read or given up.
     let isBusy = true
@@ -117,7 +123,14 @@ export class EndpointPool {
     }
     try {
       const url = (aboveApi ? rootOf(endpoint.url).root : endpoint.url) + path
-      const reply = await this.#connection.send({ url, key, ...sent, signal, firstByteTimeout, onOver })
+      const reply = await this.#connection.send({
+        url,
+        key,
+        ...sent,
+        signal,
+        silence: silence.milliseconds,
+        onOver,
+      })
       if (reply.status === 200 || sent.body === undefined) {
         endpoint.succeeded()
         return { reply }
@@ -131,7 +144,7 @@ export class EndpointPool {
       onOver()
       if (signal.aborted) throw error
       endpoint.failed()
-      return { error: unreachable(model, endpoint.url, firstByteTimeout, error), passing: true }
+      return { error: unreachable(model, endpoint.url, silence, error), passing: true }
     }
   }
 

@@ -148,11 +148,11 @@ export class EndpointSurvey {
   ): Promise<Survey> {
     const get: Get = async (address) => {
       try {
-        const reply = await connection.send({ url: address, key, signal, firstByteTimeout: PATIENCE })
+        const reply = await connection.send({ url: address, key, signal, silence: PATIENCE })
         return { status: reply.status, text: await reply.whole() }
       } catch (error) {
         if (signal.aborted) throw error
-        throw unreachable(model, url, PATIENCE, error)
+        throw unreachable(model, url, { milliseconds: PATIENCE }, error)
       }
     }
     const { status, text } = await get(`${url}/models`)

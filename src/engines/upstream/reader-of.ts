@@ -5,10 +5,13 @@ import { pictureParts } from './picture-parts.ts'
 import { rankedParts } from './ranked-parts.ts'
 import { SoundReader } from './sound-reader.ts'
 import { transcriptParts } from './transcript-parts.ts'
+import { WholeReader } from './whole-reader.ts'
 
 /** What is known of an answer before any of it is read. */
 export interface AnswerTraits {
   contentType: string
+  /** Text was asked for in one piece; some servers know streams alone. */
+  isWhole: boolean
   /** The endpoint ranks with numbers of any size. */
   ranksRaw: boolean
 }
@@ -17,7 +20,7 @@ export interface AnswerTraits {
 export function readerOf(
   task: Task,
   incoming: IncomingAnswer,
-  { contentType, ranksRaw }: AnswerTraits,
+  { contentType, isWhole, ranksRaw }: AnswerTraits,
 ): AnswerReader {
   const { model } = incoming
   if (task.kind === 'embedding') return new VectorReader(incoming)
@@ -28,5 +31,5 @@ export function readerOf(
   if (task.kind === 'transcription') return new DocumentReader(incoming, transcriptParts(model, task))
   if (task.kind === 'image') return new DocumentReader(incoming, pictureParts(model, task))
   if (task.kind === 'speech') return new SoundReader(incoming, task.format, contentType)
-  return new TextReader(incoming)
+  return isWhole && /\bjson\b/i.test(contentType) ? new WholeReader(incoming) : new TextReader(incoming)
 }

@@ -170,7 +170,7 @@ export class ServerGroup {
         url: `${url}/models`,
         key,
         signal,
-        firstByteTimeout: LOOK_PATIENCE,
+        silence: LOOK_PATIENCE,
       })
       await reply.text()
       return reply.status === 200

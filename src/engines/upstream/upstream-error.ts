@@ -13,6 +13,13 @@ export interface Refusal {
   retryAfter?: number
 }
 
+/** Longest silence before an answer and in it. */
+export interface Silence {
+  milliseconds: number
+  /** Of the model, where one says how long. */
+  option?: 'firstByteTimeout' | 'wholeAnswerTimeout'
+}
+
 /** Worth another try, here or at another endpoint: nothing is wrong with the request. */
 export function isPassing(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status !== 501)
@@ -108,10 +115,15 @@ export function lacksAbility(model: string, ability: string, refusal: ModelyardE
   )
 }
 
-/** Nobody answered there, or not in time. @param silence milliseconds that one waited for */
-export function unreachable(model: string, url: string, silence: number, cause: unknown): ModelyardError {
+/** Nobody answered there, or not in time. */
+export function unreachable(
+  model: string,
+  url: string,
+  { milliseconds: silence, option }: Silence,
+  cause: unknown,
+): ModelyardError {
   if (codeOf(cause) === 'UND_ERR_HEADERS_TIMEOUT') {
-    const message = `The upstream of model "${model}" at ${url} did not begin to answer within ${formatDuration(silence)}. Set its option firstByteTimeout to more where it needs longer.`
+    const message = `The upstream of model "${model}" at ${url} did not begin to answer within ${formatDuration(silence)}.${howToWait(option)}`
     return new ModelyardError('timeout', message, { details: { url, silence }, cause })
   }
   const reason = cause instanceof Error ? cause.message : String(cause)
@@ -120,15 +132,23 @@ export function unreachable(model: string, url: string, silence: number, cause: 
 }
 
 /** What broke a connection in an answer that had begun; what else was thrown stays what it is. Servers send the headers of a stream before they work. */
-export function interrupted(model: string, silence: number, cause: unknown): unknown {
+export function interrupted(
+  model: string,
+  { milliseconds: silence, option }: Silence,
+  cause: unknown,
+): unknown {
   if (codeOf(cause) === undefined) return cause
   if (codeOf(cause) === 'UND_ERR_BODY_TIMEOUT') {
-    const message = `The upstream of model "${model}" has sent nothing more for ${formatDuration(silence)} and was given up. Set its option firstByteTimeout to more where it needs longer.`
+    const message = `The upstream of model "${model}" has sent nothing more for ${formatDuration(silence)} and was given up.${howToWait(option)}`
     return new ModelyardError('timeout', message, { details: { silence }, cause })
   }
   const reason = cause instanceof Error ? cause.message : String(cause)
   const message = `The upstream of model "${model}" broke off its answer: ${reason}. Try again; its own log may say why.`
   return new ModelyardError('engine_failed', message, { cause })
+}
+
+function howToWait(option: Silence['option']): string {
+  return option === undefined ? '' : ` Set its option ${option} to more where it needs longer.`
 }
 
 function codeOf(cause: unknown): unknown {

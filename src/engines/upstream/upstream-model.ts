@@ -5,29 +5,27 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { EndpointAbility } from '../../models/model-facts.ts'
 import type { Part, PartStream } from '../../tasks/part.ts'
-import type { Task } from '../../tasks/task.ts'
+import { writesText, type Task } from '../../tasks/task.ts'
 import { asMeasured } from '../declared-memory.ts'
 import { stopOf, type ExitReport, type LoadedModel, type LoadPlan, type RunOptions } from '../engine.ts'
 import type { AnswerReader } from './answer-reader.ts'
 import type { Reply } from './connection.ts'
 import { countTokensThere, uncountable } from './count-tokens.ts'
-import {
-  DEFAULT_FIRST_BYTE_TIMEOUT,
-  type EndpointPool,
-  type EndpointRequest,
-  type Opening,
-} from './endpoint-pool.ts'
+import type { EndpointPool, EndpointRequest, Opening } from './endpoint-pool.ts'
 import { marksContinuation, ranksRaw } from './known-servers.ts'
 import { learnFromRefusal } from './learn-from-refusal.ts'
 import { readerOf } from './reader-of.ts'
 import type { ServerGroup } from './server-group.ts'
 import { isOtherTask, refusesForm, taskRequest } from './task-request.ts'
-import { interrupted, lacksAbility } from './upstream-error.ts'
+import { interrupted, lacksAbility, type Silence } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
 import { wireRequest, type WireRequest } from './wire-request.ts'
 
 /** Milliseconds. */
 const EXIT_NEWS = 300
+
+/** Milliseconds; ten minutes are what the vendors' SDKs wait. */
+const DEFAULT_WHOLE_ANSWER_TIMEOUT = 600_000
 
 /** Why a request is ended whose reader has left; nobody hears it. */
 const LEFT = new ModelyardError('aborted', 'The reader left.')
@@ -92,6 +90,7 @@ export class UpstreamModel implements LoadedModel {
   /** @param ready parts that have come and that the reader may take before it asks for the next */
   async *#perform(task: Task, options: RunOptions, ready: Part[]): PartStream {
     const { slot, keptPrefix } = options
+    const isWhole = this.#asksWhole(task, options)
     const signal = stopOf(options)
     this.#check()
     signal.throwIfAborted()
@@ -100,12 +99,12 @@ export class UpstreamModel implements LoadedModel {
     this.#running.add(own)
     let isComplete = false
     try {
-      const reply = await this.#open(task, {
+      const reply = await this.#open(task, isWhole, {
         slot: keptPrefix > 0 ? slot : undefined,
         signal: own,
         isFinal: (refusal) => learnFromRefusal(task, refusal) !== undefined,
       })
-      const answer = this.#readerOf(task, reply, ready)
+      const answer = this.#readerOf(task, reply, ready, isWhole)
       while (await answer.read())
         for (let part = ready.shift(); part !== undefined; part = ready.shift()) yield part
       const result = answer.result()
@@ -113,7 +112,7 @@ export class UpstreamModel implements LoadedModel {
       return result
     } catch (error) {
       if (!own.aborted && !isAnswered(error)) await this.#exitNews()
-      throw own.aborted ? abortError(own) : this.#judged(task, error)
+      throw own.aborted ? abortError(own) : this.#judged(task, isWhole, error)
     } finally {
       unlisten()
       // Ends the request there when the reader has left.
@@ -180,19 +179,32 @@ export class UpstreamModel implements LoadedModel {
     if (this.#group !== undefined) await waitAtMost(this.#clock, EXIT_NEWS, this.exited)
   }
 
-  async #open(task: Task, opening: Opening): Promise<Reply> {
+  async #open(task: Task, isWhole: boolean, opening: Opening): Promise<Reply> {
     try {
-      return await this.#endpoints.open(this.#request(task), opening)
+      return await this.#send(task, isWhole, opening)
     } catch (error) {
       const reason = error instanceof ModelyardError ? error.details['reason'] : undefined
       if (this.#plain.has(task.kind) || !refusesForm(task, reason)) throw error
       this.#plain.add(task.kind)
-      return await this.#endpoints.open(this.#request(task), opening)
+      return await this.#send(task, isWhole, opening)
     }
   }
 
-  #request(task: Task): EndpointRequest {
-    if (!isOtherTask(task)) return this.#textRequest(task)
+  async #send(task: Task, isWhole: boolean, opening: Opening): Promise<Reply> {
+    const request = this.#request(task, isWhole)
+    return await this.#endpoints.open({ ...request, silence: this.#silenceOf(task, isWhole) }, opening)
+  }
+
+  /** Of what comes in one piece nothing is heard before it is done. */
+  #silenceOf({ kind }: Task, isWhole: boolean): Silence {
+    const { wholeAnswerTimeout: milliseconds = DEFAULT_WHOLE_ANSWER_TIMEOUT } = this.#options
+    const isDocument = isWhole || kind === 'image' || kind === 'transcription'
+    if (!isDocument || milliseconds === 0) return this.#endpoints.silence
+    return { milliseconds, option: 'wholeAnswerTimeout' }
+  }
+
+  #request(task: Task, isWhole: boolean): EndpointRequest {
+    if (!isOtherTask(task)) return this.#textRequest(task, isWhole)
     const { spec, model } = this.plan
     const { remoteModel = model } = this.#options
     return taskRequest(task, {
@@ -202,33 +214,38 @@ export class UpstreamModel implements LoadedModel {
     })
   }
 
-  #textRequest(task: Task): WireRequest {
+  /** Where nothing is read before the end, one piece costs both sides far less than hundreds. */
+  #asksWhole(task: Task, { isWhole = false }: RunOptions): boolean {
+    return isWhole && writesText(task) && this.#options.wholeAnswerTimeout !== 0
+  }
+
+  #textRequest(task: Task, isWhole = false): WireRequest {
     const { spec, model } = this.plan
     return wireRequest(task, {
       remoteModel: this.#options.remoteModel ?? model,
       defaults: spec.defaults,
       ...(spec.system !== undefined && { system: spec.system }),
       marksContinuation: marksContinuation(this.#server),
+      isWhole,
     })
   }
 
   /** A refusal of what the endpoint never does is remembered, so that the next such request is refused before anything is sent. */
-  #judged(task: Task, error: unknown): unknown {
-    if (!(error instanceof ModelyardError)) {
-      const { firstByteTimeout = DEFAULT_FIRST_BYTE_TIMEOUT } = this.#options
-      return interrupted(this.plan.model, firstByteTimeout, error)
-    }
+  #judged(task: Task, isWhole: boolean, error: unknown): unknown {
+    if (!(error instanceof ModelyardError))
+      return interrupted(this.plan.model, this.#silenceOf(task, isWhole), error)
     const ability = learnFromRefusal(task, error)
     if (ability === undefined) return error
     this.#learn(ability)
     return lacksAbility(this.plan.model, ability.name, error)
   }
 
-  #readerOf(task: Task, reply: Reply, parts: Part[]): AnswerReader {
+  #readerOf(task: Task, reply: Reply, parts: Part[], isWhole: boolean): AnswerReader {
     const { model } = this.plan
+    const { body, contentType } = reply
     const onMoved = (): void => this.#moved()
-    const incoming = { model, body: reply.body, parts, clock: this.#clock, onMoved }
-    return readerOf(task, incoming, { contentType: reply.contentType, ranksRaw: ranksRaw(this.#server) })
+    const incoming = { model, body, parts, clock: this.#clock, onMoved }
+    return readerOf(task, incoming, { contentType, isWhole, ranksRaw: ranksRaw(this.#server) })
   }
 
   #moved(): void {

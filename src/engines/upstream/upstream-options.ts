@@ -47,6 +47,11 @@ export interface UpstreamOptions {
   memory?: number
   /** Longest silence before the first byte of an answer. Default 2 minutes. */
   firstByteTimeout?: number
+  /**
+   * Longest wait for what comes in one piece: pictures, transcripts, and text of which nothing is read before its end. Default 10 minutes; 0 = text is
+   * always asked for as a stream, and `firstByteTimeout` holds for all.
+   */
+  wholeAnswerTimeout?: number
   /** Times a request is sent again when nothing of an answer has come. Default 2. */
   retries?: number
   /** What the model behind it can do, where that differs from what the endpoint says or what is taken for granted. */
@@ -75,6 +80,10 @@ export const upstreamOptionFields: Fields = {
     duration({ finite: true }),
     'Longest wait for the first byte of an answer, and for what comes next; default 2m.',
   ),
+  wholeAnswerTimeout: described(
+    duration({ finite: true }),
+    'Longest wait for what comes in one piece (text without a stream, pictures, transcripts); default 10m, 0 asks for text as streams.',
+  ),
   retries: described(
     number({ min: 0, max: 10, whole: true }),
     'Times a request is sent again before its first byte; default 2.',
@@ -99,6 +108,7 @@ const milliseconds: Shape<number> = {
 const shape = object<Fields>({
   ...upstreamOptionFields,
   firstByteTimeout: milliseconds,
+  wholeAnswerTimeout: milliseconds,
   refresh: milliseconds,
 })
 

@@ -22,21 +22,33 @@ interface WireToolCall {
   function?: { name?: string; arguments?: string }
 }
 
-/** One event of a stream, as far as it is read; everything may be missing. */
-export interface WireChunk {
-  choices?: {
-    text?: string
-    delta?: {
-      content?: string | null
-      reasoning_content?: string | null
-      reasoning?: string | null
-      tool_calls?: WireToolCall[] | null
-    }
-    logprobs?: { content?: WireLogprob[] | null } | null
-    finish_reason?: string | null
-  }[]
+interface WireMessage {
+  content?: string | null
+  reasoning_content?: string | null
+  reasoning?: string | null
+  tool_calls?: WireToolCall[] | null
+}
+
+interface WireChoice {
+  text?: string
+  logprobs?: { content?: WireLogprob[] | null } | null
+  finish_reason?: string | null
+}
+
+/** What events and whole answers have in common; everything may be missing. */
+interface WireTold {
   usage?: WireUsage | null
-  error?: { message?: string }
+  error?: { message?: string } | null
+}
+
+/** One event of a stream, as far as it is read. */
+export interface WireChunk extends WireTold {
+  choices?: (WireChoice & { delta?: WireMessage })[]
+}
+
+/** An answer in one piece. */
+export interface WireDocument extends WireTold {
+  choices?: (WireChoice & { message?: WireMessage })[]
 }
 
 /** Until the endpoint says it; some never do. */
@@ -48,7 +60,7 @@ const FINISHES: Record<string, FinishReason> = {
   function_call: 'tool-calls',
 }
 
-/** Puts the events of one stream together: parts as they come, and at the end what was counted. */
+/** Puts an answer together, the events of one stream or a whole one: parts as they come, and at the end what was counted. */
 export class WireAnswer {
   #started = false
   #finish: FinishReason | undefined
@@ -62,7 +74,7 @@ export class WireAnswer {
 
   /** @throws ModelyardError `engine_failed` for an error told inside the stream */
   read(chunk: WireChunk): Part[] {
-    if (chunk.error !== undefined) throw failedThere(chunk.error.message)
+    if (chunk.error !== undefined && chunk.error !== null) throw failedThere(chunk.error.message)
     if (chunk.usage !== undefined && chunk.usage !== null) this.#usage = usageOf(chunk.usage)
     const choice = chunk.choices?.[0]
     if (choice === undefined) return []
@@ -74,6 +86,14 @@ export class WireAnswer {
       ...(delta.tool_calls ?? []).flatMap((call) => this.#callParts(call)),
     ]
     return parts.length > 0 || this.complete ? [...this.#start(), ...parts] : []
+  }
+
+  /** @throws ModelyardError `engine_failed` for an error that was sent as an answer */
+  readWhole({ choices = [], ...told }: WireDocument): Part[] {
+    return this.read({
+      ...told,
+      choices: choices.map(({ message = {}, ...choice }) => ({ ...choice, delta: numbered(message) })),
+    })
   }
 
   result(timings: Result['timings']): Result {
@@ -97,6 +117,14 @@ export class WireAnswer {
     const text = called.arguments ?? ''
     return text === '' ? parts : [...parts, { type: 'tool-call-arguments', index, text }]
   }
+}
+
+/** In a whole answer calls are told apart by their places. */
+function numbered(message: WireMessage): WireMessage {
+  const { tool_calls: calls } = message
+  return calls === undefined || calls === null
+    ? message
+    : { ...message, tool_calls: calls.map((call, index) => ({ ...call, index })) }
 }
 
 function reasoningParts(text: string | null | undefined): Part[] {

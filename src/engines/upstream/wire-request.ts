@@ -24,9 +24,11 @@ export interface WireSettings {
   system?: string
   /** The endpoint continues a last assistant message when it is told to. Default false: by itself, or not at all. */
   marksContinuation?: boolean
+  /** Text is asked for in one piece instead of as a stream. Default false. */
+  isWhole?: boolean
 }
 
-/** Text is always asked for as a stream, so that a client that leaves is felt there at once. @throws ModelyardError `unsupported` */
+/** @throws ModelyardError `unsupported` */
 export function wireRequest(task: Task, settings: WireSettings): WireRequest {
   const body: Fields = { model: settings.remoteModel }
   if (task.kind === 'embedding') {
@@ -35,8 +37,9 @@ export function wireRequest(task: Task, settings: WireSettings): WireRequest {
   }
   if (!writesText(task))
     throw new ModelyardError('unsupported', `Upstreams are not asked for ${task.kind} here.`)
-  body['stream'] = true
-  body['stream_options'] = { include_usage: true }
+  const { isWhole = false } = settings
+  body['stream'] = !isWhole
+  if (!isWhole) body['stream_options'] = { include_usage: true }
   addSampling(body, task, settings.defaults)
   if (task.kind === 'chat') {
     addChat(body, task, settings)
