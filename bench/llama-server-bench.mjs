@@ -63,31 +63,34 @@ let asked = 0
 const question = (words) => [{ role: 'user', content: `${asked++} ${words}` }]
 
 /** Tokens a second between the first and the last piece. */
-async function decode(url) {
+async function decode({ url, fields }) {
   const { times } = await streamChat(url, {
     model: 'a',
     messages: question('Tell me a story.'),
     max_tokens: TOKENS,
     ...NO_END,
+    ...fields,
   })
   return ((times.length - 1) * 1000) / (times.at(-1) - times[0])
 }
 
 /** Prompt tokens a second until the first piece. */
-async function prefill(url) {
+async function prefill({ url, fields }) {
   const { times, usage } = await streamChat(url, {
     model: 'a',
     messages: question(LONG),
     max_tokens: 2,
     ...NO_END,
+    ...fields,
   })
   return (usage.prompt_tokens * 1000) / times[0]
 }
 
 /** Tokens a second of four answers at once. */
-async function parallel(url) {
+async function parallel({ url, fields }) {
   const startedAt = performance.now()
-  const body = () => ({ model: 'a', messages: question('Tell me a story.'), max_tokens: TOKENS, ...NO_END })
+  const turn = { model: 'a', max_tokens: TOKENS, ...NO_END, ...fields }
+  const body = () => ({ ...turn, messages: question('Tell me a story.') })
   await Promise.all(Array.from({ length: SLOTS }, () => streamChat(url, body())))
   return (SLOTS * TOKENS * 1000) / (performance.now() - startedAt)
 }
@@ -96,6 +99,23 @@ async function parallel(url) {
 async function firstPiece(url, model) {
   const { times } = await streamChat(url, { model, messages: question('hi'), max_tokens: 2, ...NO_END })
   return times[0]
+}
+
+/** Milliseconds until its process is gone and its memory seen back. */
+async function unload(url, model) {
+  const startedAt = performance.now()
+  const response = await fetch(`${url}/api/yard/unload`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model }),
+  })
+  if (!response.ok) throw new Error(await response.text())
+  return performance.now() - startedAt
+}
+
+/** A model that was loaded or used a moment ago makes way for nobody yet; a spare worker gets ready meanwhile. */
+async function thinking() {
+  await new Promise((done) => setTimeout(done, 2200))
 }
 
 /** Through Modelyard ÷ bare llama-server, rounds interleaved; then swaps between two models of which one fits. */
@@ -111,15 +131,17 @@ export async function benchLlamaServer() {
   }
   const server = await startServer({ a: model })
   const bare = await startBare()
+  const contestants = [
+    { url: server.url, fields: {} },
+    { url: bare.url, fields: FROM_NOTHING },
+  ]
   const measures = { decode: [[], [], decode], prefill: [[], [], prefill], parallel: [[], [], parallel] }
   try {
-    for (const url of [server.url, bare.url]) await decode(url)
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const measure of Object.values(measures)) {
-        measure[0].push(await measure[2](server.url))
-        measure[1].push(await measure[2](bare.url))
-      }
-    }
+    for (const contestant of contestants) await decode(contestant)
+    for (let round = 0; round < ROUNDS; round++)
+      for (const measure of Object.values(measures))
+        for (const [index, contestant] of contestants.entries())
+          measure[index].push(await measure[2](contestant))
   } finally {
     bare.stop()
     await server.stop()
@@ -132,13 +154,17 @@ export async function benchLlamaServer() {
     spread(ratios(measures.parallel[0], measures.parallel[1])),
     '≥ 0.97',
   )
-  await benchSwaps()
+  await benchSwaps('llama-server')
+  await benchSwaps('node-llama-cpp')
+  await benchSwaps('node-llama-cpp', 1)
 }
 
-async function benchSwaps() {
+/** Each time the other model has to go first. */
+async function benchSwaps(engine, spareWorkers = 0) {
+  console.log(`swaps of ${engine}${spareWorkers === 0 ? '' : ' with a spare worker'}`)
   const model = {
     file: MODEL,
-    engine: 'llama-server',
+    engine,
     slots: 1,
     context: CONTEXT,
     keepAlive: -1,
@@ -146,21 +172,26 @@ async function benchSwaps() {
   }
   const server = await startServer(
     { a: model, b: { ...model, context: CONTEXT + 256 } },
-    { memory: { maxLargeModels: 1, smallModel: '1MiB' } },
+    { memory: { maxLargeModels: 1, smallModel: '1MiB' }, swap: { spareWorkers } },
   )
   try {
-    const cold = await firstPiece(server.url, 'a')
-    await firstPiece(server.url, 'b')
-    const swaps = []
+    await firstPiece(server.url, 'a')
+    const [warm, stops, colds, swaps] = [[], [], [], []]
     for (let round = 0; round < ROUNDS; round++) {
-      swaps.push(await firstPiece(server.url, 'a'), await firstPiece(server.url, 'b'))
+      warm.push(await firstPiece(server.url, 'a'))
+      stops.push(await unload(server.url, 'a'))
+      await thinking()
+      colds.push(await firstPiece(server.url, 'a'))
+      for (const other of ['b', 'a']) {
+        await thinking()
+        swaps.push(await firstPiece(server.url, other))
+      }
     }
-    const warm = []
-    for (let round = 0; round < ROUNDS; round++) warm.push(await firstPiece(server.url, 'b'))
     row('first piece of a loaded model, ms', spread(warm, 0))
-    row('first piece after a cold load, ms', cold.toFixed(0))
+    row('stop, ms', spread(stops, 0))
+    row('first piece after a cold load, ms', spread(colds, 0))
     row('first piece after a swap, ms', spread(swaps, 0))
-    row('swap ÷ cold load', (median(swaps) / cold).toFixed(2), '≤ 1.1')
+    row('swap ÷ (stop + cold load)', (median(swaps) / (median(stops) + median(colds))).toFixed(2), '≤ 1.1')
   } finally {
     await server.stop()
   }
