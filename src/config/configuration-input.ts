@@ -2,6 +2,7 @@ import type { Engine } from '../engines/engine.ts'
 import type { ScriptedOptions } from '../engines/scripted/scripted-options.ts'
 import type { StartOptions } from '../engines/upstream/start-options.ts'
 import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts'
+import type { ModelDefaults } from '../models/model-spec.ts'
 
 /** Bytes, or for example `"6GiB"`. */
 export type Size = number | string
@@ -191,17 +192,7 @@ export interface ModelOptions {
   /** False: hidden, as if it were not here. Default true. */
   enabled?: boolean
   /** Used where a request leaves a value out. */
-  defaults?: {
-    temperature?: number
-    topP?: number
-    topK?: number
-    minP?: number
-    seed?: number
-    maxTokens?: number
-    repeatPenalty?: number
-    presencePenalty?: number
-    frequencyPenalty?: number
-  }
+  defaults?: ModelDefaults
   /** Used when a request has no system message; `""` suppresses the template's own text. */
   system?: string
 }

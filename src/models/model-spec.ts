@@ -50,6 +50,7 @@ export interface DeviceOptions {
   memoryLock: boolean
 }
 
+/** Used where a request leaves a value out; see {@link Sampling} for their ranges. */
 export interface ModelDefaults {
   temperature?: number
   topP?: number

@@ -3,25 +3,14 @@ import type { LoadFailureClass, LoadPlan } from '../../engines/engine.ts'
 import type { YardEvents } from '../../events/event-map.ts'
 import type { HostReading, MeasuredFootprint } from '../../host/memory.ts'
 import type { Fingerprint } from '../../tasks/fingerprint.ts'
-import type { PoolLimits, Priority } from '../limits.ts'
+import type { PoolLimits } from '../limits.ts'
 import type { PoolModel } from '../pool-model.ts'
-import type { Asked, ParkedContext } from './state.ts'
+import type { Asked, ParkedContext, TicketWish } from './state.ts'
 
 /** What a new ticket asks for. */
-export interface TicketRequest {
-  /** Unique, given by the shell. */
-  readonly id: string
-  readonly model: string
-  readonly wants: 'lease' | 'instance'
-  readonly chain: Fingerprint
-  readonly priority: Priority
-  readonly keepAlive: number | undefined
+export interface TicketRequest extends TicketWish {
   /** Most milliseconds to wait. */
   readonly timeout: number | undefined
-  readonly immediate: boolean
-  readonly force: boolean
-  /** The instance whose run asks for it (P14). */
-  readonly within: string | undefined
 }
 
 /** Which slot is to be written under which name, and what is in it. */

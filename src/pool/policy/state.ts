@@ -183,7 +183,17 @@ export interface Instance extends Holder {
 }
 
 /** What waits in the queue. */
-export interface Ticket {
+export interface Ticket extends TicketWish {
+  readonly arrivedAt: number
+  /** Number in order of arrival. */
+  readonly number: number
+  /** When it is refused with `timeout`. */
+  readonly deadline: number | undefined
+}
+
+/** What a ticket asks for, from its arrival to its end. */
+export interface TicketWish {
+  /** Unique, given by the shell. */
   readonly id: string
   readonly model: string
   /** A slot, or only a ready instance (an operator's load). */
@@ -197,11 +207,6 @@ export interface Ticket {
   readonly force: boolean
   /** The instance whose run asks for it (P14). */
   readonly within: string | undefined
-  readonly arrivedAt: number
-  /** Number in order of arrival. */
-  readonly number: number
-  /** When it is refused with `timeout`. */
-  readonly deadline: number | undefined
 }
 
 /** Tickets of one model in order of arrival; never empty. */
