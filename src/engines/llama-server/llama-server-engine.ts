@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { SystemClock, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
-import { devicesAmong, type MeasuredFootprint } from '../../host/memory.ts'
+import { devicesAmong } from '../../host/memory.ts'
 import { readGgufHeader } from '../../models/gguf/read-gguf-header.ts'
 import { readVocabulary, type GgufVocabulary } from '../../models/gguf/read-vocabulary.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
@@ -19,8 +19,9 @@ import {
   type LoadPlan,
 } from '../engine.ts'
 import { gpuRefusal } from '../llama-cpp/gpu-layers.ts'
+import type { ServerEngineOptions } from '../supervision/server-engine-options.ts'
 import { unprepared } from '../supervision/unprepared.ts'
-import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
+import { WORKER_DEADLINES } from '../supervision/worker-deadlines.ts'
 import { batchSizeFor } from './batch-size.ts'
 import { findServer, type FoundServer } from './find-server.ts'
 import { llamaServerOptions } from './llama-server-options.ts'
@@ -46,22 +47,13 @@ async function importModel(): Promise<ModelModules> {
   return { ChatTemplate, LlamaServerModel }
 }
 
-export interface LlamaServerEngineOptions {
+export interface LlamaServerEngineOptions extends ServerEngineOptions {
   /** Folder of installed engines. */
   enginesDirectory?: string
-  /** Where running servers are recorded, for `endLeftovers`. Absent = they are not. */
-  recordsDirectory?: string
   /** Where contexts pass through on their way to disk and back. Absent = the system's folder for what is temporary. */
   slotsDirectory?: string
-  /** Where their output is kept, one file each. Absent = only the last 40 lines, in errors. */
-  logDirectory?: string
-  /** Default: the system's clock. */
-  clock?: Clock
   /** Cores that evaluating a prompt may take. Default: threads of the plan and one more. */
   cores?: () => number
-  deadlines?: Partial<WorkerDeadlines>
-  /** What a process holds on devices, where drivers tell. Absent = nobody tells. */
-  deviceBytes?: (pid: number) => MeasuredFootprint
   /** What earlier servers measured, and where this one keeps it. Default: until the process ends. */
   speeds?: PrefillSpeeds
 }

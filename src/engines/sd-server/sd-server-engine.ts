@@ -1,6 +1,5 @@
 import { SystemClock, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
-import type { MeasuredFootprint } from '../../host/memory.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import {
@@ -15,6 +14,7 @@ import {
 } from '../engine.ts'
 import type { LaunchedServer } from '../supervision/launch-server.ts'
 import type { RefusedByServer } from '../supervision/server-connection.ts'
+import type { ServerEngineOptions } from '../supervision/server-engine-options.ts'
 import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { WorkerLife } from '../supervision/worker-life.ts'
 import { findSdServer } from './find-sd-server.ts'
@@ -23,18 +23,6 @@ import { complaintsIn, type LogNews } from './log-line.ts'
 import { sdServerOptions } from './sd-server-options.ts'
 import { planSdServer, SD_SERVER_CAPABILITIES } from './sd-server-plan.ts'
 import { startSdServer } from './start-sd-server.ts'
-
-export interface SdServerEngineOptions {
-  /** Where running servers are recorded, for `endLeftovers`. Absent = they are not. */
-  recordsDirectory?: string
-  /** Where their output is kept, one file each. Absent = only the last 40 lines, in errors. */
-  logDirectory?: string
-  /** Default: the system's clock. */
-  clock?: Clock
-  deadlines?: Partial<WorkerDeadlines>
-  /** What a process holds on devices, where drivers tell. Absent = nobody tells. */
-  deviceBytes?: (pid: number) => MeasuredFootprint
-}
 
 /** A step of a large model takes minutes on a processor (247 s were seen: issue 1044), and its line comes with the next one. */
 const DEADLINES: WorkerDeadlines = { ...WORKER_DEADLINES, wake: 15_000, silence: 60_000, stall: 1_800_000 }
@@ -46,10 +34,10 @@ const DEADLINES: WorkerDeadlines = { ...WORKER_DEADLINES, wake: 15_000, silence:
 export class SdServerEngine implements Engine {
   readonly name = 'sd-server'
   readonly capabilities: EngineCapabilities = SD_SERVER_CAPABILITIES
-  readonly #options: SdServerEngineOptions
+  readonly #options: ServerEngineOptions
   readonly #clock: Clock
 
-  constructor(options: SdServerEngineOptions = {}) {
+  constructor(options: ServerEngineOptions = {}) {
     this.#options = options
     this.#clock = options.clock ?? new SystemClock()
   }
