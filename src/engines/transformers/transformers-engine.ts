@@ -1,17 +1,10 @@
-import { SystemClock, type Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import type {
-  Availability,
-  Engine,
-  EngineCapabilities,
-  HostFacts,
-  LoadedModel,
-  LoadOptions,
-  LoadPlan,
-} from '../engine.ts'
-import { availabilityOf } from '../in-process/engine-package.ts'
+import type { EngineCapabilities, HostFacts, LoadedModel, LoadOptions, LoadPlan } from '../engine.ts'
+import type { FoundPackage, Obstacle } from '../in-process/engine-package.ts'
+import { PackageEngine } from '../in-process/package-engine.ts'
 import { loadQueued } from '../in-process/load-queued.ts'
 import type { WholeInputWork } from '../in-process/queued-model.ts'
 import { hasSharedSpace, takesImages } from '../../models/onnx/onnx-kind.ts'
@@ -27,46 +20,31 @@ import { TranscriptionWork } from './transcription-work.ts'
 import { findTransformers, importTransformers, type ImportedTransformers } from './transformers-package.ts'
 import { kindOf, planTransformers, TRANSFORMERS_CAPABILITIES } from './transformers-plan.ts'
 
-export interface TransformersEngineOptions {
-  /** Folder of installed engines; `<it>/transformers/node_modules` is looked into after the application's own packages. */
-  enginesDirectory?: string
-  /** Default: the system's clock. */
-  clock?: Clock
-}
-
 /**
  * ONNX models through transformers.js and onnxruntime: folders as they lie on the hub, on the CPU. The package is optional and imported
  * with the first load. One input at a time; what was begun in native code ends before the next begins.
  */
-export class TransformersEngine implements Engine {
-  readonly name = 'transformers'
-  readonly capabilities: EngineCapabilities = TRANSFORMERS_CAPABILITIES
-  readonly #enginesDirectory: string | undefined
-  readonly #clock: Clock
+export class TransformersEngine extends PackageEngine {
+  override readonly name = 'transformers'
+  override readonly capabilities: EngineCapabilities = TRANSFORMERS_CAPABILITIES
 
-  constructor({ enginesDirectory, clock = new SystemClock() }: TransformersEngineOptions = {}) {
-    this.#enginesDirectory = enginesDirectory
-    this.#clock = clock
+  protected override findPackage(): Promise<FoundPackage | Obstacle> {
+    return findTransformers(this.enginesDirectory)
   }
 
-  /** Looks at files only; nothing native comes into the server's process. */
-  async detect(): Promise<Availability> {
-    return availabilityOf(await findTransformers(this.#enginesDirectory))
+  override async prepare(): Promise<void> {
+    await importTransformers(this.enginesDirectory)
   }
 
-  async prepare(): Promise<void> {
-    await importTransformers(this.#enginesDirectory)
-  }
-
-  plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
+  override plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
     return planTransformers(spec, facts, host)
   }
 
-  async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
+  override async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
     return await loadQueued(plan, options, {
-      clock: this.#clock,
-      importPackage: () => importTransformers(this.#enginesDirectory),
-      loadWork: (imported) => loadWork(plan, imported, this.#clock),
+      clock: this.clock,
+      importPackage: () => importTransformers(this.enginesDirectory),
+      loadWork: (imported) => loadWork(plan, imported, this.clock),
     })
   }
 }
