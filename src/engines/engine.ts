@@ -45,6 +45,14 @@ export interface EngineCapabilities {
    * waits for that end. Not asked for by tasks; it is there to be known.
    */
   finishesAborted: boolean
+  /** Prompts are rendered, counted and found too long here, before anything is evaluated. This and what follows is not asked for by tasks, either. */
+  tokenizes: boolean
+  /** An answer that a stop string ended says which. */
+  namesStops: boolean
+  /** What a slot keeps of earlier runs is what the pool says, and what is counted as used again was. */
+  keepsPrefixes: boolean
+  /** Contexts of slots can be written to files and read back. */
+  parks: boolean
 }
 
 /** What an engine says that writes plain text and nothing else: to be spread, then told what it can (`{...NO_CAPABILITIES, tasks: ['chat']}`). */
@@ -66,6 +74,10 @@ export const NO_CAPABILITIES: EngineCapabilities = {
   zeroShot: false,
   imageEmbedding: false,
   finishesAborted: false,
+  tokenizes: false,
+  namesStops: false,
+  keepsPrefixes: false,
+  parks: false,
 }
 
 /** Facts about this machine that a plan depends on. */

@@ -1,4 +1,5 @@
 import type { Engine, LoadPlan } from '../engines/engine.ts'
+import type { LoadFailureClass } from '../engines/engine.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { EmbeddingTask } from '../tasks/embedding-task.ts'
 
@@ -31,6 +32,12 @@ export interface EngineContractSubject {
   holdsFormats?: true
   /** What is left in the world after a load was given up; empty = nothing. Absent = cannot be told. */
   leftovers?: () => Promise<string[]>
-  /** Cases that do not hold, by name, each with the reason. */
+  /** Present where each loaded model has an operating-system process of its own, which may be killed. */
+  ownProcess?: true
+  /** A load of a model whose file is damaged, or is not there any more, and why that fails. */
+  corrupt?: { plan(): LoadPlan | Promise<LoadPlan>; failure: LoadFailureClass }
+  /** Plans a model whose entry has an option `banana`, which this engine does not know. */
+  foreignOption?: () => LoadPlan | Promise<LoadPlan>
+  /** Cases that do not hold, by name, each with the reason. Only such as a capability of the engine says it cannot. */
   gaps?: Readonly<Record<string, string>>
 }

@@ -1,9 +1,13 @@
 import { abortCases } from './contract-cases/abort-cases.ts'
 import { answerCases } from './contract-cases/answer-cases.ts'
+import { capabilityCases } from './contract-cases/capability-cases.ts'
 import { embeddingCases } from './contract-cases/embedding-cases.ts'
+import { exitCases } from './contract-cases/exit-cases.ts'
 import { formatCases } from './contract-cases/format-cases.ts'
 import { loadCases } from './contract-cases/load-cases.ts'
 import { slotCases } from './contract-cases/slot-cases.ts'
+import { textCases } from './contract-cases/text-cases.ts'
+import { toolCases } from './contract-cases/tool-cases.ts'
 import { unloadCases } from './contract-cases/unload-cases.ts'
 import { ContractBench } from './contract-bench.ts'
 import type { ContractCheck } from './contract-check.ts'
@@ -30,28 +34,48 @@ export interface EngineContract {
  */
 export function engineContract(subject: EngineContractSubject): EngineContract {
   const bench = new ContractBench(subject)
-  const checks = [
-    ...loadCases,
-    ...answerCases,
-    ...slotCases,
-    ...abortCases,
-    ...embeddingCases,
-    ...formatCases,
-    ...unloadCases,
-  ]
-  const names = new Set(checks.map(({ name }) => name))
-  const unknown = Object.keys(subject.gaps ?? {}).filter((name) => !names.has(name))
+  const known = new Set(CHECKS.map(({ name }) => name))
+  const unknown = Object.keys(subject.gaps ?? {}).filter((name) => !known.has(name))
   if (unknown.length > 0) throw new Error(`There is no case of the name "${unknown.join('", "')}".`)
-  return { cases: checks.map((check) => bound(check, subject, bench)), close: () => bench.close() }
+  return { cases: CHECKS.map((check) => bound(check, subject, bench)), close: () => bench.close() }
 }
 
+const CHECKS: readonly ContractCheck[] = [
+  ...loadCases,
+  ...answerCases,
+  ...textCases,
+  ...capabilityCases,
+  ...slotCases,
+  ...abortCases,
+  ...embeddingCases,
+  ...formatCases,
+  ...toolCases,
+  ...unloadCases,
+  ...exitCases,
+]
+
 function bound(
-  { name, needs, check }: ContractCheck,
+  check: ContractCheck,
   subject: EngineContractSubject,
   bench: ContractBench,
 ): EngineContractCase {
-  const missing =
-    needs !== undefined && subject[needs] === undefined ? `the subject has no ${needs}` : undefined
-  const gap = subject.gaps?.[name] ?? missing
-  return { name, ...(gap !== undefined && { gap }), run: () => check(bench) }
+  const gap = gapOf(check, subject)
+  return { name: check.name, ...(gap !== undefined && { gap }), run: () => check.check(bench) }
+}
+
+function gapOf(
+  { name, needs, asks, unless }: ContractCheck,
+  { engine: { name: engine, capabilities }, ...subject }: EngineContractSubject,
+): string | undefined {
+  const reason = subject.gaps?.[name]
+  if (reason !== undefined) {
+    if (unless !== undefined && !capabilities[unless]) return `${reason}; capabilities.${unless} is false`
+    const field = unless === undefined ? 'no capability allows it' : `its capabilities.${unless} is true`
+    throw new Error(`"${name}" cannot be a gap of ${engine}: ${field}.`)
+  }
+  if (asks === 'completion' && !capabilities.tasks.includes(asks))
+    return 'capabilities.tasks has no completion'
+  if (asks !== undefined && asks !== 'completion' && !capabilities[asks])
+    return `capabilities.${asks} is false`
+  return needs === undefined || subject[needs] !== undefined ? undefined : `the subject has no ${needs}`
 }

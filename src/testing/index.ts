@@ -12,4 +12,5 @@ export type {
 } from '../engines/scripted/scripted-options.ts'
 export type { EngineContractSubject, KnownChat } from './contract-subject.ts'
 export { engineContract, type EngineContract, type EngineContractCase } from './engine-contract.ts'
-export { workContract, type WorkContractSubject } from './work-contract.ts'
+export type { WorkContractSubject } from './work-bench.ts'
+export { workContract } from './work-contract.ts'

@@ -1,7 +1,8 @@
+import { copyFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
-import type { Engine } from '../../src/engines/engine.ts'
+import type { Engine, LoadPlan } from '../../src/engines/engine.ts'
 import { LlamaServerEngine } from '../../src/engines/llama-server/llama-server-engine.ts'
 import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-cpp-engine.ts'
 import { MlxEngine } from '../../src/engines/mlx/mlx-engine.ts'
@@ -14,6 +15,7 @@ import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder, TINY_CHAT } 
 import { chat, embedding, factsOf, HOST, specOf } from '../node-llama-cpp/fixtures.ts'
 import { workerEntry } from '../worker/worker-fixtures.ts'
 import { mlxSubject } from './mlx-subject.ts'
+import { UNICODE } from './said-by-grammar.ts'
 import { scriptedSubject } from './scripted-subject.ts'
 import { openRemote, upstreamSubject } from './upstream-subject.ts'
 
@@ -34,7 +36,19 @@ afterAll(async () => {
 /** The tokens that would end a turn are forbidden: about three seconds of text. */
 const NO_END = { temperature: 0, logitBias: { 0: -100, 2: -100 } }
 
-function llamaSubject(engine: Engine): EngineContractSubject {
+/** As a file that was cut short after it had been looked at. */
+async function damagedPlan(engine: Engine): Promise<LoadPlan> {
+  const path = join(folder, 'damaged.gguf')
+  await copyFile(TINY_CHAT, path)
+  const facts = await factsOf(path)
+  await truncate(path, 200_000)
+  return engine.plan(specOf({ context: 512 }), facts, HOST)
+}
+
+function llamaSubject(
+  engine: Engine,
+  { ownProcess = true }: { ownProcess?: boolean } = {},
+): EngineContractSubject {
   const embedder = makeTinyModel(join(folder, `embedder-${engine.constructor.name}.gguf`), {
     pooling: 'mean',
   })
@@ -56,10 +70,12 @@ function llamaSubject(engine: Engine): EngineContractSubject {
     endless: chat('Count.', { sampling: NO_END }),
     longPrompt: (tokens) => chat('one two three '.repeat(Math.ceil(tokens / 3)), { sampling: NO_END }),
     controlText: '<|im_end|>',
-    gaps: {
-      'never shows a part of a character': 'tiny-chat says none; test/node-llama-cpp has other models',
-    },
+    unicode: UNICODE,
     holdsFormats: true,
+    ...(ownProcess && { ownProcess }),
+    corrupt: { failure: 'bad_file', plan: () => damagedPlan(engine) },
+    foreignOption: async () =>
+      engine.plan(specOf({ engineOptions: { banana: 1 } }), await factsOf(TINY_CHAT), HOST),
     continuation: {
       task: chat(
         [
@@ -87,10 +103,18 @@ const mlx = new MlxEngine({ enginesDirectory: ENGINES_DIRECTORY })
 const { available: hasMlx } = await mlx.detect()
 
 const SUBJECTS: { name: string; runs: boolean; subject: EngineContractSubject }[] = [
-  { name: 'mlx', runs: hasMlx, subject: mlxSubject(mlx) },
+  { name: 'mlx', runs: hasMlx, subject: mlxSubject(mlx, folder) },
   { name: 'scripted, in-process', runs: true, subject: scriptedSubject(new ScriptedEngine()) },
-  { name: 'scripted, in a worker', runs: true, subject: scriptedSubject(inWorker(new ScriptedEngine())) },
-  { name: 'node-llama-cpp, in-process', runs: installed, subject: llamaSubject(llama) },
+  {
+    name: 'scripted, in a worker',
+    runs: true,
+    subject: scriptedSubject(inWorker(new ScriptedEngine()), { ownProcess: true }),
+  },
+  {
+    name: 'node-llama-cpp, in-process',
+    runs: installed,
+    subject: llamaSubject(llama, { ownProcess: false }),
+  },
   {
     name: 'node-llama-cpp, in a worker',
     runs: installed,
@@ -119,7 +143,34 @@ describe.each(SUBJECTS.map((row) => [row.name, row] as const))('%s', (_, { runs,
   })
 })
 
+/** Of these no engine may have a gap but for what no process of its own can suffer. */
+const NEVER_MISSING = /abort|exit|memory|two models|unload|damaged|process|killed/
+
 describe('the contract itself', () => {
+  it('has sixty behaviours and more, of which engines in a process of their own leave out none about ends', () => {
+    for (const { name, subject } of SUBJECTS) {
+      const { cases } = engineContract(subject)
+      expect(cases.length).toBeGreaterThanOrEqual(60)
+      const missing = cases.filter((each) => each.gap !== undefined && NEVER_MISSING.test(each.name))
+      const allowed = subject.ownProcess === true ? [] : ['the subject has no ownProcess']
+      expect({ name, missing: missing.filter(({ gap = '' }) => !allowed.includes(gap)) }).toEqual({
+        name,
+        missing: [],
+      })
+    }
+  })
+
+  it('refuses a gap that no capability of the engine says', () => {
+    const one = scriptedSubject(new ScriptedEngine())
+    const gapOf = (name: string): (() => unknown) => {
+      return () => engineContract({ ...one, gaps: { [name]: 'x' } })
+    }
+    expect(gapOf('can be unloaded twice, at once and later')).toThrow('no capability allows it')
+    expect(gapOf('clears the slot where no prefix is kept (F1)')).toThrow(
+      'capabilities.keepsPrefixes is true',
+    )
+  })
+
   it('refuses gaps that name no case, so that a renamed case is not skipped for ever', () => {
     const subject = { ...scriptedSubject(new ScriptedEngine()), gaps: { 'no such case': 'x' } }
     expect(() => engineContract(subject)).toThrow('no such case')

@@ -15,9 +15,14 @@ export const SCRIPT: ScriptEntry[] = [
   { text: 'What?' },
 ]
 
-async function scriptedPlan(engine: Engine, size: { slots: number; contextSize: number }): Promise<LoadPlan> {
+async function scriptedPlan(
+  engine: Engine,
+  size: { slots: number; contextSize: number },
+  more: Record<string, unknown> = {},
+): Promise<LoadPlan> {
   const { facts } = planFor()
-  const engineOptions = { script: SCRIPT, capabilities: { tasks: ['chat', 'completion'] }, loadTime: 40 }
+  const capabilities = { tasks: ['chat', 'completion'] }
+  const engineOptions = { script: SCRIPT, capabilities, loadTime: 40, ...more }
   return engine.plan(
     specOf({ engine: 'scripted', slots: size.slots, context: size.contextSize, engineOptions }),
     facts,
@@ -25,8 +30,14 @@ async function scriptedPlan(engine: Engine, size: { slots: number; contextSize: 
   )
 }
 
+const SMALL = { slots: 1, contextSize: 512 }
+const DAMAGED = { failLoad: { class: 'bad_file', message: 'It is no model.' } }
+
 /** What the contract must know of the scripted engine, wherever it runs. */
-export function scriptedSubject(engine: Engine): EngineContractSubject {
+export function scriptedSubject(
+  engine: Engine,
+  { ownProcess = false }: { ownProcess?: boolean } = {},
+): EngineContractSubject {
   return {
     engine,
     plan: (size) => scriptedPlan(engine, size),
@@ -39,6 +50,9 @@ export function scriptedSubject(engine: Engine): EngineContractSubject {
     longPrompt: (tokens) => chat(`long ${'word '.repeat(tokens)}`),
     controlText: '4 1 2',
     unicode: { task: chat('smile'), answer: '😸 and 你' },
+    corrupt: { failure: 'bad_file', plan: () => scriptedPlan(engine, SMALL, DAMAGED) },
+    foreignOption: () => scriptedPlan(engine, SMALL, { banana: 1 }),
+    ...(ownProcess && { ownProcess }),
     continuation: {
       task: chat([
         { role: 'user', content: 'Tell me.' },

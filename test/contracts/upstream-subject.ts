@@ -21,9 +21,11 @@ export async function openRemote(home: string): Promise<{ yard: Yard; url: strin
 }
 
 const GAPS = {
+  'ends at the end of its context with length, never beyond it': 'the upstream knows its context',
+  'counts tokens while it generates, and not for somebody who has left':
+    "an upstream's tokenizer is there, not here",
   'counts exactly: started, result and countTokens agree': "an upstream's tokenizer is there, not here",
   'counts the tokens of all inputs': "an upstream's tokenizer is there, not here",
-  'refuses a kind of task that its plan does not name, before the first part': 'it names every kind',
   'refuses a prompt that does not fit with both numbers, before the first part':
     'the upstream knows its context, and says so in its own words (test/upstream)',
   'ends before a stop string that lies across tokens, and names it':
@@ -36,13 +38,19 @@ const GAPS = {
 
 /** What the contract must know of the upstream engine: the same conversations, over HTTP. */
 export function upstreamSubject(engine: Engine, urlOf: () => string): EngineContractSubject {
-  const plan = (remoteModel: string, slots: number, context?: number): LoadPlan =>
+  const plan = (remoteModel: string, slots: number, context?: number, more: object = {}): LoadPlan =>
     engine.plan(
       specOf({
         engine: 'upstream',
         slots,
         ...(context !== undefined && { context }),
-        engineOptions: { url: `${urlOf()}/v1`, remoteModel, memory: '1MiB', capabilities: { prefill: true } },
+        engineOptions: {
+          url: `${urlOf()}/v1`,
+          remoteModel,
+          memory: '1MiB',
+          capabilities: { prefill: true },
+          ...more,
+        },
       }),
       FACTS,
       HOST,
@@ -56,6 +64,8 @@ export function upstreamSubject(engine: Engine, urlOf: () => string): EngineCont
     endless,
     longPrompt,
     controlText,
+    corrupt: { failure: 'bad_option', plan: () => plan('nobody', 1) },
+    foreignOption: () => plan('talker', 1, 512, { banana: 1 }),
     gaps: GAPS,
     ...(unicode !== undefined && { unicode }),
     ...(continuation !== undefined && { continuation }),

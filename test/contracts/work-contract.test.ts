@@ -137,31 +137,45 @@ const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] 
   {
     name: 'transformers, in a worker',
     runs: minilm !== undefined,
-    subject: minilmSubject(inWorker(transformersEngine()), 'worker'),
+    subject: { ...minilmSubject(inWorker(transformersEngine()), 'worker'), ownProcess: true },
   },
   {
     name: 'transformers with Whisper, in a worker',
     runs: whisper !== undefined,
-    subject: whisperSubject(inWorker(transformersEngine())),
+    subject: { ...whisperSubject(inWorker(transformersEngine())), ownProcess: true },
   },
   {
     name: 'transformers with a writer of captions, in a worker',
     runs: HAS_TRANSFORMERS,
-    subject: captionSubject(inWorker(transformersEngine())),
+    subject: { ...captionSubject(inWorker(transformersEngine())), ownProcess: true },
   },
   {
     name: 'speech, in a worker',
     runs: joe !== undefined,
-    subject: speechSubject(inWorker(new SpeechEngine({ enginesDirectory: ENGINES_DIRECTORY }))),
+    subject: {
+      ...speechSubject(inWorker(new SpeechEngine({ enginesDirectory: ENGINES_DIRECTORY }))),
+      ownProcess: true,
+    },
   },
-  { name: 'sd-server, a fake one', runs: process.platform === 'linux', subject: painterSubject() },
+  {
+    name: 'sd-server, a fake one',
+    runs: process.platform === 'linux',
+    subject: { ...painterSubject(), ownProcess: true },
+  },
 ]
 
 describe.each(SUBJECTS.map((row) => [row.name, row] as const))('%s', (_, { runs, subject }) => {
   const contract = workContract(subject)
   afterAll(() => contract.close())
 
-  it.runIf(runs).each(contract.cases.map(({ name, run }) => [name, run] as const))('%s', async (__, run) => {
+  const asked = contract.cases.filter(({ gap }) => gap === undefined)
+  const gaps = contract.cases.filter(({ gap }) => gap !== undefined)
+
+  it.runIf(runs).each(asked.map(({ name, run }) => [name, run] as const))('%s', async (__, run) => {
     await expect(run()).resolves.toBeUndefined()
+  })
+
+  it.runIf(false).each(gaps.map(({ name, gap }) => `${name} (gap: ${gap})`))('%s', (gap) => {
+    expect(gap).toBe('filled')
   })
 })

@@ -33,6 +33,10 @@ const FEATURES: Record<Exclude<keyof EngineCapabilities, 'tasks'>, string> = {
   logitBias: 'logit bias',
   zeroShot: 'labels of one’s own (zero-shot classification)',
   imageEmbedding: 'embeddings of images',
+  tokenizes: 'prompts rendered, counted and found too long here',
+  namesStops: 'which stop string ended an answer',
+  keepsPrefixes: 'slots keep exactly the beginnings that they are told to',
+  parks: 'contexts of slots on disk',
   finishesAborted: 'an aborted run may be computed to its end (who asked is let go at once)',
 }
 

@@ -99,7 +99,10 @@ function endpointFields({
   ]
 }
 
+/** Capabilities that no request asks for: they tell how an engine does its work. */
+const NOT_ASKED_FOR = new Set(['finishesAborted', 'tokenizes', 'namesStops', 'keepsPrefixes', 'parks'])
+
 function namesOf(capabilities: NonNullable<ModelListing['capabilities']>): string {
-  const { tasks, finishesAborted: _, ...rest } = capabilities
-  return [...tasks, ...Object.entries(rest).flatMap(([name, can]) => (can ? [name] : []))].join(', ')
+  const shown = Object.entries(capabilities).filter(([name]) => !NOT_ASKED_FOR.has(name))
+  return [...capabilities.tasks, ...shown.flatMap(([name, can]) => (can === true ? [name] : []))].join(', ')
 }

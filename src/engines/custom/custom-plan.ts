@@ -7,12 +7,14 @@ import { hashOf } from '../planning.ts'
 import type { CustomModel, EngineDefinition } from './engine-definition.ts'
 
 const DEFAULT_CONTEXT = 8192
+/** Prompts are counted and stop strings found around what the definition does. */
+const DONE_AROUND_IT: Partial<EngineCapabilities> = { tokenizes: true, namesStops: true }
 
 export function customCapabilities<Options>({
   tasks,
   capabilities = {},
 }: EngineDefinition<Options>): EngineCapabilities {
-  return { ...NO_CAPABILITIES, ...capabilities, tasks: [...tasks] }
+  return { ...NO_CAPABILITIES, ...DONE_AROUND_IT, ...capabilities, tasks: [...tasks] }
 }
 
 /** @throws ModelyardError `config_invalid` with what the definition says of the model's options */

@@ -25,7 +25,7 @@ export function ggufCapabilities(
   const tasks = tasksOf(facts)
   const writes = tasks.includes('chat')
   const reasoning = writes && chatTemplate !== undefined && reasoningFormatOf(chatTemplate) !== undefined
-  return { ...engine, tasks, tools: writes, reasoning }
+  return { ...engine, tasks, tools: writes, reasoning, parks: writes }
 }
 
 function tasksOf({ purpose }: ModelFacts): TaskKind[] {

@@ -71,6 +71,7 @@ interface Loading {
 /** What a server says of itself. */
 interface Props {
   total_slots?: number
+  default_generation_settings?: { n_ctx?: number }
   build_info?: string
   media_marker?: string
 }
@@ -177,6 +178,7 @@ export class LlamaServerEngine implements Engine {
       importModel(),
     ])
     requireSlots(plan, props)
+    requireContext(plan, props)
     const vocabulary = await Vocabulary.open(noted, connection, {
       addsBos: tokenizer?.addBos === true,
       bosText: tokenizer?.bosToken,
@@ -259,5 +261,18 @@ function requireSlots({ model, slots, facts }: LoadPlan, { total_slots: there }:
   throw loadFailed(
     'bad_option',
     `Model "${model}" was to have ${slots} slots, and its llama-server has ${there}.`,
+  )
+}
+
+/** @throws model_load_failed when its slots hold less than was planned: prompts would be refused that fit */
+function requireContext(
+  { model, contextSize, facts }: LoadPlan,
+  { default_generation_settings: of }: Props,
+): void {
+  const there = of?.n_ctx
+  if (facts.purpose !== 'generation' || there === undefined || there >= contextSize) return
+  throw loadFailed(
+    'bad_option',
+    `Model "${model}" was to have a context of ${contextSize} tokens, and its llama-server has ${there}; set context to that.`,
   )
 }

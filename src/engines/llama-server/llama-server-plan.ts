@@ -1,3 +1,4 @@
+import { ModelyardError } from '../../base/errors.ts'
 import { devicesAmong, type Footprint } from '../../host/memory.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
@@ -39,6 +40,10 @@ export const LLAMA_SERVER_CAPABILITIES: EngineCapabilities = {
   tokenInput: true,
   echo: true,
   logitBias: true,
+  tokenizes: true,
+  namesStops: true,
+  keepsPrefixes: true,
+  parks: true,
 }
 
 /** Bytes of files that are loaded beside the model. */
@@ -72,6 +77,7 @@ export function planLlamaServer(
     footprint,
   })
   requireSane(spec, gguf, shape)
+  requireTrainedFor(spec, gguf, shape)
   const { batchSize, gpuShare, ...load } = shape
   const shared = sharedWeights(spec, facts, gguf, { gpuShare, isMapped: options.memoryMap !== false })
   const planned = footprint(shape)
@@ -91,10 +97,22 @@ export function planLlamaServer(
     capabilities: {
       ...ggufCapabilities(LLAMA_SERVER_CAPABILITIES, facts, gguf),
       images: options.mmproj !== undefined,
+      parks: facts.purpose === 'generation' && options.mmproj === undefined,
     },
     spec,
     facts,
   }
+}
+
+/** The server cuts its slots to what the model says it was trained for, and reserves memory for all that was asked. @throws config_invalid */
+function requireTrainedFor(
+  { id }: ModelSpec,
+  { contextLength }: GgufFacts,
+  { contextSize }: LoadShape,
+): void {
+  if (contextSize <= contextLength) return
+  const message = `Model "${id}": llama-server gives no conversation more than the ${contextLength} tokens that the model was trained for, not ${contextSize}; set context to ${contextLength} at most, or use the engine node-llama-cpp.`
+  throw new ModelyardError('config_invalid', message, { details: { param: 'context' } })
 }
 
 interface ShapeConditions {

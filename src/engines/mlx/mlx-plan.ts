@@ -21,6 +21,9 @@ export const MLX_CAPABILITIES: EngineCapabilities = {
   tokenInput: true,
   echo: true,
   logitBias: true,
+  tokenizes: true,
+  namesStops: true,
+  keepsPrefixes: true,
 }
 
 const MIB = 1024 ** 2

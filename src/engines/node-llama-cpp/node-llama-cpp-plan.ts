@@ -31,6 +31,10 @@ export const NODE_LLAMA_CPP_CAPABILITIES: EngineCapabilities = {
   echo: true,
   promptLogprobs: true,
   logitBias: true,
+  tokenizes: true,
+  namesStops: true,
+  keepsPrefixes: true,
+  parks: true,
 }
 
 const LIBRARY = { engine: 'node-llama-cpp', library: 'node-llama-cpp 3.21' }

@@ -30,6 +30,10 @@ export const SCRIPTED_CAPABILITIES: EngineCapabilities = {
   zeroShot: false,
   imageEmbedding: true,
   finishesAborted: false,
+  tokenizes: true,
+  namesStops: true,
+  keepsPrefixes: true,
+  parks: true,
 }
 
 /** @throws ModelyardError `config_invalid` naming the model and the option */

@@ -71,7 +71,9 @@ function admit(task: TextTask, options: RunOptions, host: ScriptedHost): Scripte
   requireTask(task, host.plan)
   const prompt = tokensOfPrompt(task)
   requireRoom(prompt.length, host.plan.contextSize)
-  checkTokenIds(task.kind === 'completion' ? task.prompt : '', host.options.vocabularySize, 'prompt')
+  const { vocabularySize } = host.options
+  checkTokenIds(task.kind === 'completion' ? task.prompt : '', vocabularySize, 'prompt')
+  checkTokenIds(Object.keys(task.sampling.logitBias ?? {}).map(Number), vocabularySize, 'logit_bias')
   const slot = host.slots[index]
   if (slot === undefined) throw new ModelyardError('internal', `There is no slot ${index}.`)
   const asked = askedText(task)

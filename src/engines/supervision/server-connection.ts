@@ -1,3 +1,4 @@
+import { jsonText } from '../../base/json-text.ts'
 import type { Dispatcher, Pool } from 'undici'
 import { ModelyardError } from '../../base/errors.ts'
 import { refusalText } from '../bounded-body.ts'
@@ -43,14 +44,14 @@ export class ServerConnection {
 
   /** The body of an answer of status 200, as it comes. @throws RefusedByServer, and what undici throws when the server is gone */
   async open(path: string, body: unknown, signal: AbortSignal): Promise<Dispatcher.ResponseData['body']> {
-    const response = await this.#send(path, JSON.stringify(body), signal)
+    const response = await this.#send(path, jsonText(body), signal)
     if (response.statusCode === 200) return response.body
     throw new RefusedByServer({ status: response.statusCode, error: await errorOf(response.body) })
   }
 
   /** A whole JSON answer of any status that means success. */
   async json(path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
-    const response = await this.#send(path, body === undefined ? undefined : JSON.stringify(body), signal)
+    const response = await this.#send(path, body === undefined ? undefined : jsonText(body), signal)
     if (response.statusCode >= 200 && response.statusCode < 300) return await response.body.json()
     throw new RefusedByServer({ status: response.statusCode, error: await errorOf(response.body) })
   }

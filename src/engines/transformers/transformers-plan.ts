@@ -28,6 +28,7 @@ export const TRANSFORMERS_CAPABILITIES: EngineCapabilities = {
   images: true,
   zeroShot: true,
   imageEmbedding: true,
+  tokenizes: true,
 }
 
 /** Bytes of a worker that has imported the package and made one session, with all pages of its program: measured, Linux x64, 4.3.2. */

@@ -2,6 +2,7 @@ import type { Dispatcher, Pool } from 'undici'
 import { onAbort } from '../../base/abort.ts'
 import type { StopSignal } from '../../base/cancellation.ts'
 import type { Clock } from '../../base/clock.ts'
+import { jsonText } from '../../base/json-text.ts'
 import { beginningOf, refusalText } from '../bounded-body.ts'
 import { FormBody } from './form-body.ts'
 import { ReplyBody } from './reply-body.ts'
@@ -114,7 +115,7 @@ function requestOf({
   if (body === undefined) return { method: 'GET', headers }
   const isForm = body instanceof FormBody
   headers['content-type'] = isForm ? body.contentType : 'application/json'
-  return { method: 'POST', headers, body: isForm ? body.bytes : JSON.stringify(body) }
+  return { method: 'POST', headers, body: isForm ? body.bytes : jsonText(body) }
 }
 
 interface Outcome {

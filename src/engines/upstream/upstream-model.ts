@@ -156,7 +156,7 @@ export class UpstreamModel implements LoadedModel {
   }
 
   async unload(): Promise<void> {
-    if (this.#gone) return
+    if (this.#gone) return void (await this.exited)
     this.#gone = true
     const cut = new ModelyardError('run_cut', `Model "${this.plan.model}" was unloaded while it answered.`)
     for (const running of this.#running) running.abort(cut)
@@ -253,7 +253,10 @@ export class UpstreamModel implements LoadedModel {
   }
 
   #check(): void {
-    if (this.#gone) throw new ModelyardError('worker_exited', `Model "${this.plan.model}" was unloaded.`)
+    if (!this.#gone) return
+    throw (
+      this.#group?.failure ?? new ModelyardError('worker_exited', `Model "${this.plan.model}" was unloaded.`)
+    )
   }
 }
 

@@ -222,9 +222,15 @@ export class WorkerModel implements LoadedModel {
   #leave(exit: WorkerExit): ExitReport {
     this.#failure = workerExited(exit)
     this.#watch.end()
-    for (const run of this.#runs.values()) run.end({ error: this.#failure })
-    this.#questions.failAll(this.#failure)
     const expected = this.#unloading !== undefined && exit.ended === undefined
+    // One that was sent while the worker was about to go has no other word of its end.
+    const error = expected ? runCut(this.plan.model) : this.#failure
+    for (const run of this.#runs.values()) run.end({ error })
+    this.#questions.failAll(this.#failure)
     return { expected, reason: `The worker ${describeExit(exit)}.`, logTail: exit.logTail }
   }
+}
+
+function runCut(model: string): ModelyardError {
+  return new ModelyardError('run_cut', `Model "${model}" was unloaded while it answered.`)
 }

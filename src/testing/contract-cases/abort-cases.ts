@@ -3,7 +3,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { LoadedModel } from '../../engines/engine.ts'
 import type { ChatTask } from '../../tasks/chat-task.ts'
 import type { Task } from '../../tasks/task.ts'
-import { ABORT_LIMIT, CONTEXT, readAll, rejection, type ContractBench } from '../contract-bench.ts'
+import { ABORT_LIMIT, CONTEXT, readAll, rejection, SLOTS, type ContractBench } from '../contract-bench.ts'
 import type { ContractCheck } from '../contract-check.ts'
 
 const reason = (): ModelyardError => new ModelyardError('aborted', 'The client is gone.')
@@ -125,6 +125,33 @@ export const abortCases: readonly ContractCheck[] = [
       const stream = bench.start(model, bench.subject.endless)
       await stream.return(undefined as never)
       await bench.assertUsable(model)
+    },
+  },
+  {
+    name: 'ends within 250 ms of an abort of any run while all slots are busy',
+    async check(bench) {
+      const model = await bench.shared()
+      const runs = Array.from({ length: SLOTS }, (_, slot) => {
+        const controller = new AbortController()
+        const task = bench.subject.endless
+        const running = readAll(bench.start(model, task, { slot, signal: controller.signal }))
+        running.catch(() => undefined)
+        return { controller, running }
+      })
+      await bench.pause(60)
+      for (const { controller, running } of runs) {
+        const took = await timeToAbort(bench, controller, running)
+        assert(took <= ABORT_LIMIT, `it took ${took} ms`)
+      }
+      for (let slot = 0; slot < SLOTS; slot++) await bench.assertUsable(model, slot)
+    },
+  },
+  {
+    name: 'may be aborted at any moment, again and again, and the slot stays whole',
+    async check(bench) {
+      const model = await bench.shared()
+      for (const after of [0, 1, 2, 3, 5, 8, 13, 21, 34, 55])
+        await assertAbortsIn(bench, model, bench.subject.endless, after)
     },
   },
 ]

@@ -61,6 +61,7 @@ export const embeddingCases: readonly ContractCheck[] = [
   },
   {
     name: 'counts the tokens of all inputs',
+    unless: 'tokenizes',
     needs: 'embedding',
     async check(bench) {
       await withEmbedder(bench, async (model, { task }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { LoadProgress } from '../../engines/engine.ts'
-import { failure } from '../contract-bench.ts'
+import { CONTEXT, failure } from '../contract-bench.ts'
 import type { ContractCheck } from '../contract-check.ts'
 
 export const loadCases: readonly ContractCheck[] = [
@@ -74,6 +74,42 @@ export const loadCases: readonly ContractCheck[] = [
       await model.ping()
       const { ram } = await model.memory()
       assert(ram !== undefined && ram.private + ram.shared > 0, 'it holds no memory')
+    },
+  },
+  {
+    name: 'gives up one of two loads at once, the other is whole, and its end is nothing to a third model',
+    async check(bench) {
+      const plan = await bench.plan({ slots: 1, contextSize: CONTEXT })
+      const controller = new AbortController()
+      const given = bench.load(plan, { signal: controller.signal })
+      given.catch(() => undefined)
+      const kept = bench.load(plan)
+      controller.abort()
+      await failure(given, 'aborted')
+      const model = await kept
+      await bench.assertUsable(model)
+      await model.unload()
+      await bench.assertUsable(await bench.shared())
+    },
+  },
+  {
+    name: 'refuses a damaged model with its class, and goes on (R11)',
+    needs: 'corrupt',
+    async check(bench) {
+      const { corrupt } = bench.subject
+      assert(corrupt !== undefined)
+      const error = await failure(bench.load(await corrupt.plan()), 'model_load_failed')
+      assert.equal(error.details['failure'], corrupt.failure, error.message)
+      assert.deepEqual((await bench.subject.leftovers?.()) ?? [], [])
+      await bench.assertUsable(await bench.shared())
+    },
+  },
+  {
+    name: 'refuses an option that it does not know, by name, before anything is loaded',
+    needs: 'foreignOption',
+    async check({ subject }) {
+      const planned = Promise.resolve().then(async () => subject.foreignOption?.())
+      assert.match((await failure(planned, 'config_invalid')).message, /banana/)
     },
   },
 ]

@@ -16,6 +16,7 @@ function nextTurn({ task, answer }: KnownChat, next: KnownChat): ChatTask {
 export const slotCases: readonly ContractCheck[] = [
   {
     name: 'clears the slot where no prefix is kept (F1)',
+    unless: 'keepsPrefixes',
     async check(bench) {
       const model = await bench.shared()
       for (const index of [0, 1, 0]) {
@@ -28,6 +29,7 @@ export const slotCases: readonly ContractCheck[] = [
   },
   {
     name: 'uses a kept prefix again, never all of a prompt, and answers as it would without',
+    unless: 'keepsPrefixes',
     async check(bench) {
       const model = await bench.shared()
       const turn = nextTurn(bench.chat(0), bench.chat(1))
@@ -70,6 +72,7 @@ export const slotCases: readonly ContractCheck[] = [
   },
   {
     name: 'writes a slot to a file and reads it back into another slot, and no foreign file',
+    unless: 'parks',
     async check(bench) {
       const model = await bench.shared()
       assert(

@@ -21,7 +21,14 @@ export const unloadCases: readonly ContractCheck[] = [
     name: 'can be unloaded twice, at once and later',
     async check(bench) {
       await bench.withOwnModel(async (model) => {
-        await Promise.all([model.unload(), model.unload()])
+        let isGone = false
+        void model.exited.then(() => (isGone = true))
+        // No call comes back before the model is gone.
+        const calls = [1, 2].map(async () => {
+          await model.unload()
+          return isGone
+        })
+        assert.deepEqual(await Promise.all(calls), [true, true])
         await model.unload()
         assert.equal((await model.exited).expected, true)
       })
@@ -40,6 +47,18 @@ export const unloadCases: readonly ContractCheck[] = [
         await failure(model.ping(), 'worker_exited')
         if (model.saveSlot !== undefined) await failure(model.saveSlot(0, '/nowhere'), 'worker_exited')
         if (model.restoreSlot !== undefined) await failure(model.restoreSlot(0, '/nowhere'), 'worker_exited')
+      })
+    },
+  },
+  {
+    name: 'cuts a run before its first part when it is unloaded',
+    async check(bench) {
+      await bench.withOwnModel(async (model) => {
+        const running = readAll(bench.start(model, bench.subject.endless))
+        running.catch(() => undefined)
+        await bench.pause(2)
+        await model.unload()
+        await failure(running, 'run_cut')
       })
     },
   },
