@@ -1,10 +1,11 @@
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
 import type { ModelFacts } from '../../src/models/model-facts.ts'
-import { chat, NEVER, read, specOf, type Answer } from '../node-llama-cpp/fixtures.ts'
-import { cutShort, endless, FakeUpstream, hangUp, refuse } from './fake-upstream.ts'
+import { chat, embedding, NEVER, read, specOf, type Answer } from '../node-llama-cpp/fixtures.ts'
+import { complete, cutShort, endless, FakeUpstream, hangUp, refuse, text } from './fake-upstream.ts'
 
 const FACTS: ModelFacts = { format: 'none', fileSize: 0, contentId: 'none', purpose: 'generation' }
 const environment: Record<string, string> = { FAR_KEY: 'secret-1' }
@@ -172,6 +173,101 @@ describe('a model of an upstream', () => {
       code: 'engine_failed',
       message: expect.stringContaining('broke off its answer: ') as string,
     })
+  })
+
+  it.each([301, 302, 307])(
+    'that sends requests elsewhere (%i) is told to whoever set its address, not followed',
+    async (status) => {
+      fake.answers.splice(0, 9, (_, response) => {
+        response.writeHead(status, { location: 'http://127.0.0.1:9/' }).end()
+      })
+      await expect(ask(await load())).rejects.toMatchObject({
+        code: 'engine_failed',
+        message: expect.stringContaining('set its url to the address itself') as string,
+      })
+      expect(fake.chats).toBe(1)
+    },
+  )
+
+  it('that answers compressed, unasked, is told so', async () => {
+    const packed = gzipSync('data: {}\n\n')
+    fake.answers.splice(0, 9, (_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
+    )
+    await expect(ask(await load())).rejects.toMatchObject({
+      code: 'engine_failed',
+      message: expect.stringContaining('answers compressed (gzip)') as string,
+    })
+  })
+
+  it('that promises more bytes than it sends, or sends no UTF-8, ends or goes on, and never hangs', async () => {
+    const model = await load()
+    fake.answers.splice(0, 9, (_, response) => {
+      response.writeHead(200, { 'content-length': '5000' }).write(text('half'), () => response.destroy())
+    })
+    await expect(ask(model)).rejects.toMatchObject({ code: 'engine_failed' })
+    fake.answers.splice(0, 9, (request, response) => {
+      response
+        .writeHead(200)
+        .write(
+          Buffer.from([
+            ...Buffer.from('data: {"choices":[{"delta":{"content":"a'),
+            0xf0,
+            0x9f,
+            ...Buffer.from('b"}}]}\n\n'),
+          ]),
+        )
+      complete(request, Object.assign(response, { writeHead: () => response }))
+    })
+    expect((await ask(model)).text).toMatch(/^a\uFFFD+bfine$/)
+  })
+
+  it('that wants to be asked again at a date in the past is asked again at once', async () => {
+    fake.answers.unshift(refuse(429, 'slow down', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }))
+    expect((await ask(await load())).text).toBe('fine')
+    expect(fake.chats).toBe(2)
+  })
+
+  it.each([
+    ['some of the vectors', [{ index: 0, embedding: [1, 0] }], '1 whole vectors for 2 inputs'],
+    [
+      'one of them twice',
+      [
+        { index: 1, embedding: [1, 0] },
+        { index: 1, embedding: [1, 0] },
+      ],
+      '1 whole vectors',
+    ],
+    [
+      'places that nobody asked for',
+      [
+        { index: 0, embedding: [1] },
+        { index: 7, embedding: [1] },
+      ],
+      '1 whole vectors',
+    ],
+    ['no numbers', [{ index: 0, embedding: [null] }, { embedding: {} }], '0 whole vectors'],
+    ['nothing', null, '0 whole vectors'],
+  ])('that answers with %s instead of all embeddings has failed (BR-34)', async (_, data, words) => {
+    fake.answers.splice(0, 9, (__, response) => response.end(JSON.stringify({ data })))
+    const running = read((await load()).run(embedding(['a', 'b']), { slot: 0, keptPrefix: 0, signal: NEVER }))
+    await expect(running).rejects.toMatchObject({
+      code: 'engine_failed',
+      message: expect.stringContaining(words) as string,
+    })
+  })
+
+  it('that writes vectors as base64 though numbers were asked for, and in any order, is understood (BR-32)', async () => {
+    const floats = Buffer.from(Float32Array.from([0.5, -2]).buffer).toString('base64')
+    const data = [
+      { index: 1, embedding: floats },
+      { index: 0, embedding: [3] },
+    ]
+    fake.answers.splice(0, 9, (_, response) => response.end(JSON.stringify({ data })))
+    const { vectors } = await read(
+      (await load()).run(embedding(['a', 'b']), { slot: 0, keptPrefix: 0, signal: NEVER }),
+    )
+    expect(vectors.map((vector) => [...vector])).toEqual([[3], [0.5, -2]])
   })
 
   it('is told at once that the client has left, by a signal or by a reader who stops', async () => {

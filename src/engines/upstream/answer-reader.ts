@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Part, Result } from '../../tasks/part.ts'
 import { EventReader } from './event-reader.ts'
 import type { ReplyBody } from './reply-body.ts'
-import { broken, documentOf } from './reply-document.ts'
-import { UNKNOWN_USAGE, usageOf, WireAnswer } from './wire-answer.ts'
+import { broken } from './reply-document.ts'
+import { WireAnswer } from './wire-answer.ts'
 
 /** How the answer to one request is taken in: a read may bring many parts, or none. */
 export interface AnswerReader {
@@ -59,41 +59,5 @@ export class TextReader implements AnswerReader {
     const now = clock.now()
     const answering = this.#first ?? now
     return this.#answer.result({ prefill: answering - this.#begun, decode: now - answering })
-  }
-}
-
-interface WireEmbeddings {
-  data?: { index: number; embedding: number[] }[]
-  usage?: { prompt_tokens?: number } | null
-}
-
-/** Vectors, as one JSON document. */
-export class VectorReader implements AnswerReader {
-  readonly #incoming: IncomingAnswer
-  readonly #begun: number
-  #result: Result | undefined
-
-  constructor(incoming: IncomingAnswer) {
-    this.#incoming = incoming
-    this.#begun = incoming.clock.now()
-  }
-
-  async read(): Promise<boolean> {
-    if (this.#result !== undefined) return false
-    const { parts, clock, model, body, onMoved } = this.#incoming
-    const { data = [], usage } = (await documentOf(body, model)) as WireEmbeddings
-    onMoved()
-    const counted = usage === undefined || usage === null ? UNKNOWN_USAGE : usageOf(usage)
-    parts.push({ type: 'started', promptTokens: counted.promptTokens, cachedTokens: 0 })
-    for (const { index, embedding } of data)
-      parts.push({ type: 'vector', index, vector: Float32Array.from(embedding) })
-    const timings = { prefill: clock.now() - this.#begun, decode: 0 }
-    this.#result = { finishReason: 'stop', usage: { ...counted, completionTokens: 0 }, timings }
-    return true
-  }
-
-  result(): Result {
-    if (this.#result === undefined) throw broken(this.#incoming.model)
-    return this.#result
   }
 }

@@ -26,7 +26,7 @@ export interface Exchange {
   onOver?: () => void
 }
 
-type AnswerHeaders = Pick<Reply, 'retryAfter' | 'contentType'>
+type AnswerHeaders = Pick<Reply, 'retryAfter' | 'contentType' | 'encoding'>
 
 /** An answer that has begun. */
 export class Reply {
@@ -36,11 +36,14 @@ export class Reply {
   /** As it was sent; empty = it was not. */
   readonly contentType: string
   readonly body: ReplyBody
+  /** What its body is compressed with; undefined = it is not. */
+  readonly encoding: string | undefined
 
-  constructor(status: number, { retryAfter, contentType }: AnswerHeaders, body: ReplyBody) {
+  constructor(status: number, { retryAfter, contentType, encoding }: AnswerHeaders, body: ReplyBody) {
     this.status = status
     this.retryAfter = retryAfter
     this.contentType = contentType
+    this.encoding = encoding
     this.body = body
   }
 
@@ -110,7 +113,7 @@ function requestOf({
   key,
   accept = 'application/json, text/event-stream',
 }: Exchange): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
-  const headers: Record<string, string> = { accept }
+  const headers: Record<string, string> = { accept, 'accept-encoding': 'identity' }
   if (key !== undefined) headers['authorization'] = `Bearer ${key}`
   if (body === undefined) return { method: 'GET', headers }
   const isForm = body instanceof FormBody
@@ -162,7 +165,8 @@ class DispatchedAnswer implements Dispatcher.DispatchHandler {
     this.#body = new ReplyBody(controller, this.#outcome.onOver)
     const contentType = String(headers['content-type'] ?? '')
     const retryAfter = this.#retryAfter(headers['retry-after'])
-    this.#outcome.resolve(new Reply(status, { retryAfter, contentType }, this.#body))
+    const encoding = encodingOf(headers['content-encoding'])
+    this.#outcome.resolve(new Reply(status, { retryAfter, contentType, encoding }, this.#body))
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -189,4 +193,9 @@ class DispatchedAnswer implements Dispatcher.DispatchHandler {
       : Date.parse(header) - this.#clock.wallTime()
     return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : undefined
   }
+}
+
+function encodingOf(header: string | string[] | undefined): string | undefined {
+  const encoding = String(header ?? '').toLowerCase()
+  return encoding === '' || encoding === 'identity' ? undefined : encoding
 }

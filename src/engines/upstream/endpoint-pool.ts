@@ -5,7 +5,7 @@ import { Connection, type Reply } from './connection.ts'
 import { chooseEndpoint, Endpoint } from './endpoint.ts'
 import { rootOf } from './endpoint-survey.ts'
 import { readModelList, type RemoteModel } from './remote-model.ts'
-import { isPassing, refusalError, unreachable, type Silence } from './upstream-error.ts'
+import { compressed, isPassing, refusalError, unreachable, type Silence } from './upstream-error.ts'
 
 /** Milliseconds of silence, before an answer and in it. */
 const DEFAULT_FIRST_BYTE_TIMEOUT = 120_000
@@ -133,7 +133,9 @@ export class EndpointPool {
       })
       if (reply.status === 200 || sent.body === undefined) {
         endpoint.succeeded()
-        return { reply }
+        if (reply.encoding === undefined) return { reply }
+        reply.body.finish()
+        return { error: compressed(model, endpoint.url, reply.encoding), passing: false }
       }
       const error = this.#refusal(endpoint.url, reply, await reply.text())
       const passing = isPassing(reply.status) && !isFinal(error)

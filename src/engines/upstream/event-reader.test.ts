@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ModelyardError } from '../../base/errors.ts'
 import type { Part } from '../../tasks/part.ts'
 import { EventReader } from './event-reader.ts'
 import { WireAnswer, type WireChunk } from './wire-answer.ts'
@@ -58,5 +60,103 @@ describe('a stream of events', () => {
     const stream = Buffer.from(`data: ${JSON.stringify(chunk({ content: 'a' }))}\n\ndata: no\n\n`)
     expect(() => events.read(stream, parts)).toThrow('no JSON object')
     expect(parts.at(-1)).toEqual({ type: 'text', text: 'a' })
+  })
+})
+
+/** Read whole; how it ended. */
+function outcomeOf(...chunks: unknown[]): string {
+  try {
+    const { parts } = readIn(
+      Buffer.from(chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')),
+      1e6,
+    )
+    return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
+  } catch (error) {
+    return error instanceof ModelyardError ? `${error.code}: ${error.message}` : `${String(error)}!`
+  }
+}
+
+describe('an upstream that does not speak as it should', () => {
+  it.each([
+    [{ choices: [{ delta: null, finish_reason: 'stop' }] }, 'started'],
+    [{ choices: null }, ''],
+    [{ choices: [], error: null }, ''],
+    [{ choices: [{ delta: { content: null, tool_calls: null }, finish_reason: null }] }, ''],
+    [chunk({ tool_calls: [{ function: null }] }), ''],
+  ])('sends %j, which is nothing to speak of', (one, said) => {
+    expect(outcomeOf(one)).toBe(said)
+  })
+
+  it('writes arguments as an object: they are the same as JSON', () => {
+    const call = chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: { a: 1 } } }] })
+    const { parts } = readIn(streamOf([call], false), 1e6)
+    expect(parts.at(-1)).toEqual({ type: 'tool-call-arguments', index: 0, text: '{"a":1}' })
+  })
+
+  it.each([
+    { choices: [null] },
+    { choices: {}, object: 'x', error: 'no memory' },
+    chunk({ content: 5 }),
+    chunk({ content: ['a'] }),
+    chunk({ reasoning: true }),
+    chunk({ tool_calls: {} }),
+    chunk({ tool_calls: [null] }),
+    chunk({ tool_calls: [{ function: { name: 'f', arguments: 5 } }] }),
+    chunk({ content: 'a' }, { logprobs: { content: [null] } }),
+    5,
+  ])('sends %j: the run is an error of the upstream, not of this server', (one) => {
+    expect(outcomeOf(one)).toMatch(/^engine_failed: /)
+  })
+
+  it.each(['abort', 'error'])(
+    'ends with finish_reason %j, as a server that is stopped does: no answer is complete (R12)',
+    (finish) => {
+      expect(outcomeOf(chunk({ content: 'half' }), chunk({}, { finish_reason: finish }))).toMatch(
+        /^engine_failed: .*finish_reason/,
+      )
+    },
+  )
+
+  it('counts in words, below zero or in halves: what is no count is none', () => {
+    const answer = new WireAnswer()
+    answer.read({ choices: [], usage: { prompt_tokens: '9', completion_tokens: -1 } })
+    answer.read({
+      usage: { prompt_tokens: 2.5, completion_tokens: 3, prompt_tokens_details: { cached_tokens: null } },
+    })
+    expect(answer.result(TIMINGS).usage).toMatchObject({
+      promptTokens: 0,
+      completionTokens: 3,
+      cachedTokens: 0,
+    })
+  })
+
+  it('sends any JSON at all: there are parts, or there is an error of the upstream', () => {
+    const keys = fc.constantFrom(
+      'choices',
+      'delta',
+      'content',
+      'tool_calls',
+      'function',
+      'name',
+      'arguments',
+      'usage',
+      'logprobs',
+      'error',
+      'finish_reason',
+    )
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 6 },
+        fc.constantFrom(null, 0, 'x', true),
+        fc.array(tie('tree'), { maxLength: 2 }),
+        fc.dictionary(keys, tie('tree'), { maxKeys: 4 }),
+      ),
+    }))
+    fc.assert(
+      fc.property(fc.array(tree, { maxLength: 3 }), (chunks) => {
+        expect(outcomeOf(...chunks)).not.toMatch(/!$/)
+      }),
+      { numRuns: 2000 },
+    )
   })
 })

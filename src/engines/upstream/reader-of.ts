@@ -1,10 +1,11 @@
 import type { Task } from '../../tasks/task.ts'
-import { TextReader, VectorReader, type AnswerReader, type IncomingAnswer } from './answer-reader.ts'
+import { TextReader, type AnswerReader, type IncomingAnswer } from './answer-reader.ts'
 import { DocumentReader } from './document-reader.ts'
 import { pictureParts } from './picture-parts.ts'
 import { rankedParts } from './ranked-parts.ts'
 import { SoundReader } from './sound-reader.ts'
 import { transcriptParts } from './transcript-parts.ts'
+import { vectorParts } from './vector-parts.ts'
 import { WholeReader } from './whole-reader.ts'
 
 /** What is known of an answer before any of it is read. */
@@ -23,7 +24,7 @@ export function readerOf(
   { contentType, isWhole, ranksRaw }: AnswerTraits,
 ): AnswerReader {
   const { model } = incoming
-  if (task.kind === 'embedding') return new VectorReader(incoming)
+  if (task.kind === 'embedding') return new DocumentReader(incoming, vectorParts(model, task.inputs.length))
   if (task.kind === 'rerank') {
     const count = task.documents.length
     return new DocumentReader(incoming, rankedParts({ model, count, isRaw: ranksRaw }))

@@ -38,6 +38,12 @@ export function refusalError(model: string, { url, status, body, retryAfter }: R
 }
 
 function judged(model: string, status: number, reason: string): { code: ErrorCode; message: string } {
+  if (status < 400) {
+    return {
+      code: 'engine_failed',
+      message: `The upstream of model "${model}" sends its requests elsewhere, which is not followed; set its url to the address itself.`,
+    }
+  }
   if (status === 401 || status === 403) {
     return {
       code: 'engine_failed',
@@ -153,4 +159,10 @@ function howToWait(option: Silence['option']): string {
 
 function codeOf(cause: unknown): unknown {
   return cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
+}
+
+/** Nothing was asked for but plain bytes. */
+export function compressed(model: string, url: string, encoding: string): ModelyardError {
+  const message = `The upstream of model "${model}" at ${url} answers compressed (${encoding}), though that was not asked for. Switch compression off there, or in the proxy before it.`
+  return new ModelyardError('engine_failed', message, { details: { url, encoding } })
 }

@@ -2,11 +2,12 @@ import { ModelyardError } from '../../base/errors.ts'
 import type { FinishReason, Part, Result, TokenLogprob } from '../../tasks/part.ts'
 import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
 
+/** Whatever stands there is looked at before it is believed. */
 interface WireUsage {
-  prompt_tokens?: number
-  completion_tokens?: number
-  prompt_tokens_details?: { cached_tokens?: number } | null
-  completion_tokens_details?: { reasoning_tokens?: number } | null
+  prompt_tokens?: unknown
+  completion_tokens?: unknown
+  prompt_tokens_details?: { cached_tokens?: unknown } | null
+  completion_tokens_details?: { reasoning_tokens?: unknown } | null
 }
 
 interface WireLogprob {
@@ -19,31 +20,32 @@ interface WireLogprob {
 interface WireToolCall {
   index?: number
   id?: string
-  function?: { name?: string; arguments?: string }
+  /** Some write the arguments as an object. */
+  function?: { name?: string; arguments?: unknown } | null
 }
 
 interface WireMessage {
-  content?: string | null
-  reasoning_content?: string | null
-  reasoning?: string | null
+  content?: unknown
+  reasoning_content?: unknown
+  reasoning?: unknown
   tool_calls?: WireToolCall[] | null
 }
 
 interface WireChoice {
-  text?: string
+  text?: unknown
   logprobs?: { content?: WireLogprob[] | null } | null
   finish_reason?: string | null
 }
 
-/** What events and whole answers have in common; everything may be missing. */
+/** What events and whole answers have in common; everything may be missing, or something else. */
 interface WireTold {
   usage?: WireUsage | null
-  error?: { message?: string } | null
+  error?: { message?: string } | string | null
 }
 
 /** One event of a stream, as far as it is read. */
 export interface WireChunk extends WireTold {
-  choices?: (WireChoice & { delta?: WireMessage })[]
+  choices?: (WireChoice & { delta?: WireMessage | null })[]
 }
 
 /** An answer in one piece. */
@@ -54,6 +56,8 @@ export interface WireDocument extends WireTold {
 /** Until the endpoint says it; some never do. */
 export const UNKNOWN_USAGE: Usage = { ...NO_USAGE, unknown: true }
 
+/** Of a server that was ended in the middle (vLLM), or failed. */
+const BROKEN = new Set(['abort', 'error'])
 const FINISHES: Record<string, FinishReason> = {
   length: 'length',
   tool_calls: 'tool-calls',
@@ -72,13 +76,19 @@ export class WireAnswer {
     return this.#finish !== undefined
   }
 
-  /** @throws ModelyardError `engine_failed` for an error told inside the stream */
+  /** @throws ModelyardError `engine_failed` for an error told inside the stream, and for what is none of OpenAI's language */
   read(chunk: WireChunk): Part[] {
-    if (chunk.error !== undefined && chunk.error !== null) throw failedThere(chunk.error.message)
+    return understood(() => this.#read(chunk))
+  }
+
+  #read(chunk: WireChunk): Part[] {
+    if (chunk.error !== undefined && chunk.error !== null) throw failedThere(messageOf(chunk.error))
     if (chunk.usage !== undefined && chunk.usage !== null) this.#usage = usageOf(chunk.usage)
     const choice = chunk.choices?.[0]
     if (choice === undefined) return []
-    const { delta = {}, finish_reason: finish } = choice
+    const { finish_reason: finish } = choice
+    const delta = choice.delta ?? {}
+    if (typeof finish === 'string' && BROKEN.has(finish)) throw failedThere(`finish_reason "${finish}"`)
     if (typeof finish === 'string') this.#finish = FINISHES[finish] ?? 'stop'
     const parts = [
       ...reasoningParts(delta.reasoning_content ?? delta.reasoning),
@@ -90,10 +100,12 @@ export class WireAnswer {
 
   /** @throws ModelyardError `engine_failed` for an error that was sent as an answer */
   readWhole({ choices = [], ...told }: WireDocument): Part[] {
-    return this.read({
-      ...told,
-      choices: choices.map(({ message = {}, ...choice }) => ({ ...choice, delta: numbered(message) })),
-    })
+    return understood(() =>
+      this.#read({
+        ...told,
+        choices: choices.map(({ message = {}, ...choice }) => ({ ...choice, delta: numbered(message) })),
+      }),
+    )
   }
 
   result(timings: Result['timings']): Result {
@@ -108,14 +120,28 @@ export class WireAnswer {
     return [{ type: 'started', promptTokens, cachedTokens }]
   }
 
-  #callParts({ index = 0, id, function: called = {} }: WireToolCall): Part[] {
+  #callParts({ index = 0, id, function: described }: WireToolCall): Part[] {
     const parts: Part[] = []
+    const called = described ?? {}
     if (!this.#calls.has(index) && called.name !== undefined) {
       this.#calls.add(index)
       parts.push({ type: 'tool-call', index, id: id ?? `call_${index}`, name: called.name })
     }
-    const text = called.arguments ?? ''
+    const text = textOf(called.arguments ?? '', JSON.stringify)
     return text === '' ? parts : [...parts, { type: 'tool-call-arguments', index, text }]
+  }
+}
+
+/** A field of another kind than OpenAI's API has there, wherever it is, is the endpoint's fault. */
+function understood(read: () => Part[]): Part[] {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new ModelyardError(
+      'engine_failed',
+      'The upstream sent something of another kind than OpenAI’s API has there; is its address the beginning of one?',
+    )
   }
 }
 
@@ -127,12 +153,24 @@ function numbered(message: WireMessage): WireMessage {
     : { ...message, tool_calls: calls.map((call, index) => ({ ...call, index })) }
 }
 
-function reasoningParts(text: string | null | undefined): Part[] {
-  return text === undefined || text === null || text === '' ? [] : [{ type: 'reasoning', text }]
+function reasoningParts(said: unknown): Part[] {
+  const text = textOf(said ?? '')
+  return text === '' ? [] : [{ type: 'reasoning', text }]
 }
 
-function textParts(text: string | null | undefined, logprobs: WireLogprob[] | undefined): Part[] {
-  if (text === undefined || text === null) return []
+/** @throws TypeError for what is no text, unless it can be written as one */
+function textOf(value: unknown, written: (value: object) => string = notText): string {
+  if (typeof value === 'string') return value
+  return typeof value === 'object' && value !== null ? written(value) : notText()
+}
+
+function notText(): never {
+  throw new TypeError('no text')
+}
+
+function textParts(said: unknown, logprobs: WireLogprob[] | undefined): Part[] {
+  if (said === undefined || said === null) return []
+  const text = textOf(said)
   if (logprobs !== undefined && logprobs.length > 0) {
     return [{ type: 'text', text, logprobs: logprobs.map(tokenLogprob) }]
   }
@@ -149,11 +187,20 @@ function alternative({ token, bytes, logprob }: WireLogprob): TokenLogprob['top'
 
 export function usageOf(usage: WireUsage): Usage {
   return {
-    promptTokens: usage.prompt_tokens ?? 0,
-    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
-    completionTokens: usage.completion_tokens ?? 0,
-    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
+    promptTokens: countOf(usage.prompt_tokens),
+    cachedTokens: countOf(usage.prompt_tokens_details?.cached_tokens),
+    completionTokens: countOf(usage.completion_tokens),
+    reasoningTokens: countOf(usage.completion_tokens_details?.reasoning_tokens),
   }
+}
+
+/** What is no count is none. */
+function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+function messageOf(error: { message?: string } | string): string | undefined {
+  return typeof error === 'string' ? error : error.message
 }
 
 /** The endpoint's own words are shown: they are an operator's business and hold no more than what this client sent it. */
