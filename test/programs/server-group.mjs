@@ -1,5 +1,5 @@
 // One of several processes that make a server together, in miniature: rank 0 waits until the others have called on the master port, then
-// serves OpenAI's API; the others, which are told so by the last argument, stay until rank 0 is gone. MODE `fails` ends rank 1 at once; `grows` holds more and more, and never serves.
+// serves OpenAI's API; the others, which are told so by the last argument, stay until rank 0 is gone. MODE `fails` ends rank 1 at once; `by-text` hangs in what is asked for, `grows` holds more and more, and never serves.
 import { createServer } from 'node:http'
 import { connect, createServer as listenPlainly } from 'node:net'
 
@@ -7,14 +7,21 @@ const [port, rank, count, master, mode, follower] = process.argv.slice(2)
 const KEY = process.env['GROUP_KEY']
 
 function answer(request, response) {
-  request.resume()
+  const chunks = []
+  request.on('data', (chunk) => chunks.push(chunk))
+  request.on('end', () => reply(request, response, Buffer.concat(chunks).toString()))
+}
+
+function reply(request, response, body) {
   if (request.headers.authorization !== `Bearer ${KEY}`) return response.writeHead(401).end('{}')
   if (request.url === '/v1/models') return response.end(JSON.stringify({ data: [{ id: 'group' }] }))
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const chunk = (text, finish) =>
     `data: ${JSON.stringify({ choices: [{ delta: { content: text }, finish_reason: finish }] })}\n\n`
+  // Of a long prompt nothing comes for long.
+  if (mode === 'by-text' && body.includes('one two three one')) return undefined
   response.write(chunk(`${count} processes`, null))
-  if (mode === 'hangs') return undefined
+  if (mode === 'hangs' || (mode === 'by-text' && body.includes('Count.'))) return undefined
   return response.end(`${chunk('', 'stop')}data: [DONE]\n\n`)
 }
 

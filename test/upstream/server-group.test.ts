@@ -71,10 +71,13 @@ it('a server of one process is started, too', async () => {
 
 it('the end of any process is the end of all: its run gets an error, nothing stays, the next request starts anew', async () => {
   const running = await open('hangs')
-  const answer = running.chat({ model: 'group', messages: MESSAGES }).answer()
-  const failed = answer.catch((error: unknown) => error)
-  await vi.waitFor(() => expect(running.state().instances[0]?.state).toBe('ready'), 20_000)
-  await vi.waitFor(() => expect(running.state().instances[0]?.leases).toBe(1), 5000)
+  const heard: string[] = []
+  const failed = (async () => {
+    for await (const part of running.chat({ model: 'group', messages: MESSAGES }))
+      if (part.type === 'text') heard.push(part.text)
+  })().catch((error: unknown) => error)
+  // Of which nothing has come would be repeated unseen (R11).
+  await vi.waitFor(() => expect(heard).toEqual(['2 processes']), 20_000)
   process.kill(pidOf('hangs2', 'group.1'), 'SIGKILL')
   expect(await failed).toMatchObject({ code: 'worker_exited' })
   await vi.waitFor(() => expect(workers('hangs2')).toBe(0), 5000)
