@@ -1,5 +1,4 @@
-import type { Engine, LoadPlan } from '../engines/engine.ts'
-import type { LoadFailureClass } from '../engines/engine.ts'
+import type { Engine, EngineCapabilities, LoadFailureClass, LoadPlan } from '../engines/engine.ts'
 import type { ChatTask } from '../tasks/chat-task.ts'
 import type { EmbeddingTask } from '../tasks/embedding-task.ts'
 
@@ -12,6 +11,8 @@ export interface KnownChat {
 /** What the contract needs to know of the engine that is tested, and of a model that it runs. */
 export interface EngineContractSubject {
   engine: Engine
+  /** What this model can do where that is less than its engine can. Default: the engine's. */
+  capabilities?: EngineCapabilities
   /** A load of the model. `tasks` is what it can do at least; an engine that can do less ignores it. */
   plan(size: { slots: number; contextSize: number }): LoadPlan | Promise<LoadPlan>
   /** At least three, with different answers of more than ten characters. */

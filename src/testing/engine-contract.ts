@@ -65,13 +65,14 @@ function bound(
 
 function gapOf(
   { name, needs, asks, unless }: ContractCheck,
-  { engine: { name: engine, capabilities }, ...subject }: EngineContractSubject,
+  subject: EngineContractSubject,
 ): string | undefined {
+  const { engine, capabilities = engine.capabilities } = subject
   const reason = subject.gaps?.[name]
   if (reason !== undefined) {
     if (unless !== undefined && !capabilities[unless]) return `${reason}; capabilities.${unless} is false`
     const field = unless === undefined ? 'no capability allows it' : `its capabilities.${unless} is true`
-    throw new Error(`"${name}" cannot be a gap of ${engine}: ${field}.`)
+    throw new Error(`"${name}" cannot be a gap of ${engine.name}: ${field}.`)
   }
   if (asks === 'completion' && !capabilities.tasks.includes(asks))
     return 'capabilities.tasks has no completion'

@@ -1,11 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { engineContract } from '../../src/testing/index.ts'
 import { mlxSubject } from '../contracts/mlx-subject.ts'
+import { temporaryFolder } from '../models/paths.ts'
 import { engine, MISSING, planOf, removeFolder, TINY_VISION } from './fixtures.ts'
 
-const known = mlxSubject(engine)
+const known = mlxSubject(engine, await temporaryFolder())
+const { capabilities } = await planOf(TINY_VISION)
 const contract = engineContract({
   ...known,
+  capabilities,
   plan: async ({ slots, contextSize }) => planOf(TINY_VISION, { slots, context: contextSize }),
   gaps: {
     ...known.gaps,

@@ -73,7 +73,13 @@ export function planMlx(spec: ModelSpec, facts: ModelFacts, host: HostFacts): Lo
       takenLater: { ram: (footprint.ram?.context ?? 0) + (footprint.ram?.compute ?? 0) },
     }),
     loadBytes: safetensors.weightBytes,
-    capabilities: { ...MLX_CAPABILITIES, reasoning: reasons, images: vision !== undefined },
+    capabilities: {
+      ...MLX_CAPABILITIES,
+      reasoning: reasons,
+      images: vision !== undefined,
+      // The generator of models that see keeps no beginnings.
+      keepsPrefixes: vision === undefined,
+    },
     spec,
     facts,
   }
