@@ -5,7 +5,7 @@ import type { LoadedModel } from '../../src/engines/engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
 import type { ModelFacts } from '../../src/models/model-facts.ts'
 import { chat, embedding, NEVER, read, specOf, type Answer } from '../node-llama-cpp/fixtures.ts'
-import { complete, cutShort, endless, FakeUpstream, hangUp, refuse, text } from './fake-upstream.ts'
+import { complete, cutShort, endless, FakeUpstream, hangUp, refuse, text as said } from './fake-upstream.ts'
 
 const FACTS: ModelFacts = { format: 'none', fileSize: 0, contentId: 'none', purpose: 'generation' }
 const environment: Record<string, string> = { FAR_KEY: 'secret-1' }
@@ -203,7 +203,7 @@ describe('a model of an upstream', () => {
   it('that promises more bytes than it sends, or sends no UTF-8, ends or goes on, and never hangs', async () => {
     const model = await load()
     fake.answers.splice(0, 9, (_, response) => {
-      response.writeHead(200, { 'content-length': '5000' }).write(text('half'), () => response.destroy())
+      response.writeHead(200, { 'content-length': '5000' }).write(said('half'), () => response.destroy())
     })
     await expect(ask(model)).rejects.toMatchObject({ code: 'engine_failed' })
     fake.answers.splice(0, 9, (request, response) => {

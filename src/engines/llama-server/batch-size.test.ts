@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, boolean, double, property } from 'fast-check'
 import { expect, it } from 'vitest'
 import type { GgufFacts } from '../../models/model-facts.ts'
 import { batchSizeFor } from './batch-size.ts'
@@ -6,8 +6,8 @@ import { batchSizeFor } from './batch-size.ts'
 const gguf = (parameterCount: number): GgufFacts => ({ parameterCount }) as GgufFacts
 
 it('a batch takes at most a second at the measured speed, and no smaller one would do: nobody waits longer for a prefill', () => {
-  fc.assert(
-    fc.property(fc.double({ min: 32, max: 20_000, noNaN: true }), fc.boolean(), (measuredSpeed, onGpu) => {
+  assert(
+    property(double({ min: 32, max: 20_000, noNaN: true }), boolean(), (measuredSpeed, onGpu) => {
       const batch = batchSizeFor(gguf(1e9), { cores: 4, onGpu, measuredSpeed })
       expect(batch / measuredSpeed).toBeLessThanOrEqual(1)
       expect(Math.log2(batch) % 1).toBe(0)

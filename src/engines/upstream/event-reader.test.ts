@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { array, assert, constantFrom, dictionary, letrec, oneof, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ModelyardError } from '../../base/errors.ts'
 import type { Part } from '../../tasks/part.ts'
@@ -131,7 +131,7 @@ describe('an upstream that does not speak as it should', () => {
   })
 
   it('sends any JSON at all: there are parts, or there is an error of the upstream', () => {
-    const keys = fc.constantFrom(
+    const keys = constantFrom(
       'choices',
       'delta',
       'content',
@@ -144,16 +144,16 @@ describe('an upstream that does not speak as it should', () => {
       'error',
       'finish_reason',
     )
-    const { tree } = fc.letrec((tie) => ({
-      tree: fc.oneof(
+    const { tree } = letrec((tie) => ({
+      tree: oneof(
         { maxDepth: 6 },
-        fc.constantFrom(null, 0, 'x', true),
-        fc.array(tie('tree'), { maxLength: 2 }),
-        fc.dictionary(keys, tie('tree'), { maxKeys: 4 }),
+        constantFrom(null, 0, 'x', true),
+        array(tie('tree'), { maxLength: 2 }),
+        dictionary(keys, tie('tree'), { maxKeys: 4 }),
       ),
     }))
-    fc.assert(
-      fc.property(fc.array(tree, { maxLength: 3 }), (chunks) => {
+    assert(
+      property(array(tree, { maxLength: 3 }), (chunks) => {
         expect(outcomeOf(...chunks)).not.toMatch(/!$/)
       }),
       { numRuns: 2000 },
