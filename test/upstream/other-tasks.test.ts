@@ -166,6 +166,17 @@ describe('a model of an upstream', () => {
     expect(fake.chats).toBe(3)
   })
 
+  it('finds that out once for each of those who ask at the same time', async () => {
+    const refusal = refuse(400, "response_format 'verbose_json' is not compatible with model 'x'")
+    fake.answers.splice(0, 9, refusal, refusal, json({ text: 'Yes.' }))
+    const model = await load()
+    const heard = await Promise.all([ask(model, HEAR), ask(model, HEAR)])
+    expect(heard.map(({ parts }) => parts.at(-1))).toMatchObject([{ text: 'Yes.' }, { text: 'Yes.' }])
+    fake.answers.splice(0, 9, refusal)
+    await expect(ask(model, HEAR)).rejects.toMatchObject({ code: 'invalid_request' })
+    expect(fake.chats).toBe(5)
+  })
+
   it('speaks, byte for byte', async () => {
     fake.answers.splice(0, 9, bytes(FOX))
     const { parts } = await ask(await load(), SAY)

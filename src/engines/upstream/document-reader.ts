@@ -6,6 +6,9 @@ import { broken, documentOf } from './reply-document.ts'
 import { errorAsAnswer, unreadable } from './upstream-error.ts'
 import { UNKNOWN_USAGE } from './wire-answer.ts'
 
+/** Bytes: ten large pictures in base64 have this room, and ranks that come with all their documents. */
+const LONGEST_DOCUMENT = 512 * 1024 * 1024
+
 /** What a document says beside its usage. @throws ModelyardError `engine_failed` when something is missing in it */
 export type ReadDocument = (document: Readonly<Record<string, unknown>>) => Part[]
 
@@ -25,7 +28,7 @@ export class DocumentReader implements AnswerReader {
   async read(): Promise<boolean> {
     if (this.#result !== undefined) return false
     const { parts, clock, model, body, onMoved } = this.#incoming
-    const document: unknown = await documentOf(body, model)
+    const document: unknown = await documentOf(body, model, LONGEST_DOCUMENT)
     onMoved()
     if (!isMap(document)) throw unreadable(model, 'a list instead of an object')
     const error = errorAsAnswer(model, document)

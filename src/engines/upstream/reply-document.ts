@@ -1,3 +1,4 @@
+import { formatBytes } from '../../base/bytes.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import { beginningOf } from '../bounded-body.ts'
 import type { ReplyBody } from './reply-body.ts'
@@ -5,13 +6,17 @@ import type { ReplyBody } from './reply-body.ts'
 /** Bytes: a whole answer must not fill the memory. */
 const LONGEST_ANSWER = 64 * 1024 * 1024
 
-/** A JSON object, when all of it has come. @throws ModelyardError `engine_failed` for what is none, or longer than 64 MiB */
-export async function documentOf(body: ReplyBody, model: string): Promise<object> {
-  const bytes = await beginningOf(body, LONGEST_ANSWER)
-  if (bytes.length > LONGEST_ANSWER)
+/** A JSON object, when all of it has come. @param longest in bytes; default 64 MiB @throws ModelyardError `engine_failed` for what is none, or longer */
+export async function documentOf(
+  body: ReplyBody,
+  model: string,
+  longest: number = LONGEST_ANSWER,
+): Promise<object> {
+  const bytes = await beginningOf(body, longest)
+  if (bytes.length > longest)
     throw new ModelyardError(
       'engine_failed',
-      `The upstream of model "${model}" sent an answer of more than 64 MiB.`,
+      `The upstream of model "${model}" sent an answer of more than ${formatBytes(longest)}.`,
     )
   const value = parsed(bytes)
   if (typeof value === 'object' && value !== null) return value
