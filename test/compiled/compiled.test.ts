@@ -1,8 +1,10 @@
 import { realpathSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
 import { findServer } from '../../src/engines/llama-server/find-server.ts'
 import { installedServer, readServerManifest } from '../../src/engines/llama-server/server-manifest.ts'
-import { ENGINES_DIRECTORY } from '../models/paths.ts'
+import { ENGINES_DIRECTORY, removeFolder, temporaryFolder } from '../models/paths.ts'
 import { ask, chat } from '../node-llama-cpp/fixtures.ts'
 import { loadServer } from '../llama-server/fixtures.ts'
 import { COMPILED_ENGINES } from './compiled-engines.ts'
@@ -37,6 +39,20 @@ describe.skipIf(manifest === undefined)('a llama-server that was compiled here',
       expect((await ask(model, chat('hi'))).text).toBe('Hello, how are you today?')
     } finally {
       await model.unload()
+    }
+  })
+  it('loads, though a user has made llama.cpp silent in its own configuration file', async () => {
+    const folder = await temporaryFolder()
+    await mkdir(join(folder, 'llama.cpp'))
+    await writeFile(join(folder, 'llama.cpp/config.ini'), 'log-verbosity = 0\nfit = on\n')
+    vi.stubEnv('XDG_CONFIG_HOME', folder)
+    try {
+      const model = await loadServer()
+      expect((await ask(model, chat('hi'))).text).toBe('Hello, how are you today?')
+      await model.unload()
+    } finally {
+      vi.unstubAllEnvs()
+      await removeFolder(folder)
     }
   })
 })

@@ -18,8 +18,11 @@ const INTERVAL = 10
 /** Milliseconds between two looks at how much has been read. */
 const LOOK_INTERVAL = 300
 
-/** It would read the file once more to see what fits where, and then change nothing: all that it could choose is said. */
-const OWN_ENVIRONMENT = { LLAMA_ARG_FIT: 'off' }
+/**
+ * Newer releases read the file once more to see what fits where, and then change nothing, for all that they could choose is said (`FIT`); and
+ * one that a user's own `config.ini` makes silent would never say where it listens (3: what is worth knowing). Others know no such variables.
+ */
+const OWN_ENVIRONMENT = { LLAMA_ARG_FIT: 'off', LLAMA_ARG_LOG_VERBOSITY: '3' }
 
 const LISTENING = /(?:listening on|READY) https?:\/\/[^\s:]+:(\d+)/
 
