@@ -6,7 +6,6 @@ import type { ModelSpec } from '../../models/model-spec.ts'
 import type { TaskKind } from '../../tasks/task.ts'
 import { reasoningFormatOf } from '../../templates/answer/reasoning-format.ts'
 import type { EngineCapabilities, HostFacts, SharedPages } from '../engine.ts'
-import { hashOf } from '../planning.ts'
 import { fittingContext } from './fitting-context.ts'
 import { kvBytesPerToken, type LoadShape } from './footprint.ts'
 import { KNOWN_ARCHITECTURES } from './known-architectures.ts'
@@ -30,10 +29,6 @@ export function ggufCapabilities(
 
 function tasksOf({ purpose }: ModelFacts): TaskKind[] {
   return purpose === 'embedding' || purpose === 'rerank' ? [purpose] : ['chat', 'completion']
-}
-
-export function planKey(engine: string, parts: unknown): string {
-  return hashOf([engine, parts])
 }
 
 /**

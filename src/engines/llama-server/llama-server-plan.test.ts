@@ -42,10 +42,16 @@ const SPEC: ModelSpec = {
 
 interface Of extends Partial<ModelSpec> {
   purpose?: ModelFacts['purpose']
+  measuredSpeed?: number
   companions?: { mmproj: number; draft: number }
 }
 
-function planOf({ purpose = 'generation', companions = { mmproj: 0, draft: 0 }, ...changes }: Of): LoadPlan {
+function planOf({
+  purpose = 'generation',
+  companions = { mmproj: 0, draft: 0 },
+  measuredSpeed,
+  ...changes
+}: Of): LoadPlan {
   const facts: ModelFacts = {
     format: 'gguf',
     path: '/a b.gguf',
@@ -54,7 +60,10 @@ function planOf({ purpose = 'generation', companions = { mmproj: 0, draft: 0 }, 
     purpose,
     gguf: GGUF,
   }
-  return planLlamaServer({ ...SPEC, ...changes }, facts, HOST, { measuredSpeed: () => undefined, companions })
+  return planLlamaServer({ ...SPEC, ...changes }, facts, HOST, {
+    measuredSpeed: () => measuredSpeed,
+    companions,
+  })
 }
 
 function argumentsOf(of: Of): string[] {
@@ -204,5 +213,31 @@ describe('what the plan books for it', () => {
   it('never promises a context that the server cuts: more than the model was trained for is refused with both numbers', () => {
     expect(planOf({ context: 8192 }).contextSize).toBe(8192)
     expect(() => planOf({ context: 8193 })).toThrow(/8192 tokens that the model was trained for, not 8193/)
+  })
+})
+
+describe('the key of a llama-server', () => {
+  const key = (engineOptions: Record<string, unknown> = {}): string => planOf({ engineOptions }).key
+
+  it.each([
+    { fullWindow: true, memoryMap: true, lora: [] },
+    { flashAttention: 'auto', kvCacheType: 'f16' },
+  ])('is the same where defaults are written down: %j', (options) => {
+    expect(key(options)).toBe(key())
+  })
+
+  it.each([
+    { fullWindow: false },
+    { memoryMap: false },
+    { flashAttention: false },
+    { mmproj: '/sees.gguf' },
+    { binary: '/other/llama-server' },
+    { batchSize: 256 },
+  ])('differs by %j', (options) => {
+    expect(key(options)).not.toBe(key())
+  })
+
+  it('is that of the same load when a measured speed asks for other batches', () => {
+    expect(planOf({ measuredSpeed: 2000 }).key).toBe(planOf({ measuredSpeed: 20 }).key)
   })
 })

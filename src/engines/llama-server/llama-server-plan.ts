@@ -7,12 +7,11 @@ import { footprintOf, type LoadShape } from '../llama-cpp/footprint.ts'
 import {
   fittingShape,
   ggufCapabilities,
-  planKey,
   requireGguf,
   requireSane,
   sharedWeights,
 } from '../llama-cpp/gguf-plan.ts'
-import { threadsOf } from '../planning.ts'
+import { hashOf, threadsOf } from '../planning.ts'
 import { gpuPlaceOf, requireKnownDevice, usableDevices } from '../llama-cpp/gpu-layers.ts'
 import { batchSizeFor } from './batch-size.ts'
 import { llamaServerOptions, type LlamaServerOptions } from './llama-server-options.ts'
@@ -78,15 +77,13 @@ export function planLlamaServer(
   })
   requireSane(spec, gguf, shape)
   requireTrainedFor(spec, gguf, shape)
-  const { batchSize, gpuShare, ...load } = shape
+  const { gpuShare } = shape
   const shared = sharedWeights(spec, facts, gguf, { gpuShare, isMapped: options.memoryMap !== false })
   const planned = footprint(shape)
-  const { gpu, memoryLock } = spec.device
   return {
     engine: 'llama-server',
     model: spec.id,
-    // A batch that fits the measured speed better is no other load.
-    key: planKey('llama-server', [facts.contentId, load, gpuShare, threads, options, gpu, memoryLock]),
+    key: keyOf(spec, facts, { shape, threads, options }),
     contextSize: shape.contextSize,
     slots: shape.slots,
     threads,
@@ -113,6 +110,20 @@ function requireTrainedFor(
   if (contextSize <= contextLength) return
   const message = `Model "${id}": llama-server gives no conversation more than the ${contextLength} tokens that the model was trained for, not ${contextSize}; set context to ${contextLength} at most, or use the engine node-llama-cpp.`
   throw new ModelyardError('config_invalid', message, { details: { param: 'context' } })
+}
+
+/** Each thing once, as it is when nobody names it, too: whoever writes a default down has the same load. */
+function keyOf(
+  { device }: ModelSpec,
+  { contentId }: ModelFacts,
+  { shape, threads, options }: { shape: LoadShape; threads: number; options: LlamaServerOptions },
+): string {
+  // A batch that fits the measured speed better is no other load; one that somebody names is.
+  const { batchSize, ...load } = shape
+  // The shape has these as they were decided.
+  const { flashAttention, kvCacheType, ...named } = options
+  const others = { fullWindow: true, memoryMap: true, lora: [], ...named }
+  return hashOf(['llama-server', contentId, load, threads, others, device.gpu, device.memoryLock])
 }
 
 interface ShapeConditions {

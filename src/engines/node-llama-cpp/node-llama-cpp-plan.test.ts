@@ -8,6 +8,7 @@ import {
   type FootprintTerms,
   type MemoryDomain,
 } from '../../host/memory.ts'
+import { specOf } from '../../models/__fixtures__/model-spec.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { HostFacts, LoadPlan } from '../engine.ts'
@@ -63,23 +64,7 @@ const WIDE: GgufFacts = {
 
 const HOST: HostFacts = { cores: 4, memory: { ram: { total: 16e9, available: 12e9, source: 'test' } } }
 
-function spec(changes: Partial<ModelSpec> = {}): ModelSpec {
-  return {
-    id: 'm',
-    slots: 4,
-    minInstances: 0,
-    maxInstances: 1,
-    keepAlive: 300_000,
-    pinned: false,
-    prepare: 'on-demand',
-    isolation: 'worker',
-    device: { gpu: 'auto', memoryLock: false },
-    aliases: [],
-    defaults: {},
-    engineOptions: {},
-    ...changes,
-  }
-}
+const spec = (changes: Partial<ModelSpec> = {}): ModelSpec => specOf('m', changes)
 
 function facts(gguf: GgufFacts = SMOLLM2, changes: Partial<ModelFacts> = {}): ModelFacts {
   return {
@@ -268,6 +253,22 @@ describe('the key', () => {
   })
 
   it.each<[string, Partial<ModelSpec>]>([
+    ['options', { engineOptions: { fullWindow: true, memoryMap: true, checkTensors: false, lora: [] } }],
+    ['attention', { engineOptions: { flashAttention: 'auto' } }],
+    ['cache', { engineOptions: { kvCacheType: 'f16' } }],
+    ['batch', { engineOptions: { batchSize: 256 } }],
+    ['context', { context: 8192 }],
+    ['threads', { device: { gpu: 'auto', threads: 3, memoryLock: false } }],
+  ])('is the same where a default is written down: %s', (_, changes) => {
+    expect(key(changes)).toBe(key())
+  })
+
+  it.each<[string, Partial<ModelSpec>]>([
+    ['window', { engineOptions: { fullWindow: false } }],
+    ['mapping', { engineOptions: { memoryMap: false } }],
+    ['checks', { engineOptions: { checkTensors: true } }],
+    ['attention', { engineOptions: { flashAttention: false } }],
+    ['batch', { engineOptions: { batchSize: 128 } }],
     ['context', { context: 4096 }],
     ['slots', { slots: 2 }],
     ['threads', { device: { gpu: 'auto', threads: 1, memoryLock: false } }],

@@ -7,12 +7,11 @@ import { footprintOf, PROGRAM_BYTES, workerBytes, type LoadShape } from '../llam
 import {
   fittingShape,
   ggufCapabilities,
-  planKey,
   requireGguf,
   requireSane,
   sharedWeights,
 } from '../llama-cpp/gguf-plan.ts'
-import { threadsOf } from '../planning.ts'
+import { hashOf, threadsOf } from '../planning.ts'
 import { gpuPlaceOf, requireKnownDevice } from '../llama-cpp/gpu-layers.ts'
 import { evaluationShape, type EvaluationPlace } from './evaluation-shape.ts'
 import { nodeLlamaCppOptions, type NodeLlamaCppOptions } from './node-llama-cpp-options.ts'
@@ -58,14 +57,7 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
   return {
     engine: 'node-llama-cpp',
     model: spec.id,
-    key: planKey('node-llama-cpp', [
-      facts.contentId,
-      shape,
-      threads,
-      options,
-      spec.device.gpu,
-      spec.device.memoryLock,
-    ]),
+    key: keyOf(spec, facts, { shape, threads, options }),
     contextSize: shape.contextSize,
     slots: shape.slots,
     threads,
@@ -80,6 +72,18 @@ export function planLoad(spec: ModelSpec, facts: ModelFacts, host: HostFacts): L
     spec,
     facts,
   }
+}
+
+/** Each thing once, as it is when nobody names it, too: whoever writes a default down has the same load. */
+function keyOf(
+  { device }: ModelSpec,
+  { contentId }: ModelFacts,
+  { shape, threads, options }: { shape: LoadShape; threads: number; options: NodeLlamaCppOptions },
+): string {
+  // The shape has them as they were decided.
+  const { batchSize, flashAttention, kvCacheType, ...named } = options
+  const others = { fullWindow: true, memoryMap: true, checkTensors: false, lora: [], ...named }
+  return hashOf(['node-llama-cpp', contentId, shape, threads, others, device.gpu, device.memoryLock])
 }
 
 /** Whoever names threads has them and no more; in this process models share one limit of the library, which no piece may lift. */

@@ -54,6 +54,14 @@ describe('what loading an ONNX folder needs and can do', () => {
     )
   })
 
+  it('is the same load where the usual precision is written down, and another with another', () => {
+    const both = { graphs: graphs('model', 'model_quantized') }
+    const { key } = planOf('embedding', both)
+    expect(planOf('embedding', both, { precision: 'q8' }).key).toBe(key)
+    expect(planOf('embedding', both, { precision: 'fp32' }).key).not.toBe(key)
+    expect(planOf('embedding', both, { pooling: 'cls' }).key).not.toBe(key)
+  })
+
   it('refuses graphs that have no precision in common', () => {
     const mixed = { modelType: 'whisper', graphs: graphs('encoder_model', 'decoder_model_merged_quantized') }
     expect(() => planOf('transcription', mixed)).toThrow(/it has: none that all of them have\./)

@@ -68,7 +68,9 @@ export function planTransformers(spec: ModelSpec, facts: ModelFacts, host: HostF
   const threads = threadsOf(spec, host)
   const compute = computeOf(kind)
   const footprint: Footprint = { ram: { weights, context: 0, compute, base: PROCESS_BASE } }
-  const parts = ['transformers', facts.contentId, precision, contextSize, threads, transformersOptions(spec)]
+  // The precision once, as it was decided: whoever writes the usual one down has the same load.
+  const { precision: _, ...options } = transformersOptions(spec)
+  const parts = ['transformers', facts.contentId, precision, contextSize, threads, options]
   return {
     engine: 'transformers',
     model: spec.id,
