@@ -78,34 +78,33 @@ export class WireAnswer {
 
   /** @throws ModelyardError `engine_failed` for an error told inside the stream, and for what is none of OpenAI's language */
   read(chunk: WireChunk): Part[] {
-    return understood(() => this.#read(chunk))
-  }
-
-  #read(chunk: WireChunk): Part[] {
-    if (chunk.error !== undefined && chunk.error !== null) throw failedThere(messageOf(chunk.error))
-    if (chunk.usage !== undefined && chunk.usage !== null) this.#usage = usageOf(chunk.usage)
-    const choice = chunk.choices?.[0]
-    if (choice === undefined) return []
-    const { finish_reason: finish } = choice
-    const delta = choice.delta ?? {}
-    if (typeof finish === 'string' && BROKEN.has(finish)) throw failedThere(`finish_reason "${finish}"`)
-    if (typeof finish === 'string') this.#finish = FINISHES[finish] ?? 'stop'
-    const parts = [
-      ...reasoningParts(delta.reasoning_content ?? delta.reasoning),
-      ...textParts(delta.content ?? choice.text, choice.logprobs?.content ?? undefined),
-      ...(delta.tool_calls ?? []).flatMap((call) => this.#callParts(call)),
-    ]
-    return parts.length > 0 || this.complete ? [...this.#start(), ...parts] : []
+    return understood(() => {
+      const choice = chunk.choices?.[0]
+      return this.#read(chunk, choice, choice?.delta ?? {})
+    })
   }
 
   /** @throws ModelyardError `engine_failed` for an error that was sent as an answer */
-  readWhole({ choices = [], ...told }: WireDocument): Part[] {
-    return understood(() =>
-      this.#read({
-        ...told,
-        choices: choices.map(({ message = {}, ...choice }) => ({ ...choice, delta: numbered(message) })),
-      }),
-    )
+  readWhole(document: WireDocument): Part[] {
+    return understood(() => {
+      const choice = document.choices?.[0]
+      return this.#read(document, choice, numbered(choice?.message ?? {}))
+    })
+  }
+
+  #read({ error, usage }: WireTold, choice: WireChoice | undefined, message: WireMessage): Part[] {
+    if (error !== undefined && error !== null) throw failedThere(messageOf(error))
+    if (usage !== undefined && usage !== null) this.#usage = usageOf(usage)
+    if (choice === undefined) return []
+    const { finish_reason: finish } = choice
+    if (typeof finish === 'string' && BROKEN.has(finish)) throw failedThere(`finish_reason "${finish}"`)
+    if (typeof finish === 'string') this.#finish = FINISHES[finish] ?? 'stop'
+    const parts = [
+      ...reasoningParts(message.reasoning_content ?? message.reasoning),
+      ...textParts(message.content ?? choice.text, choice.logprobs?.content ?? undefined),
+      ...(message.tool_calls ?? []).flatMap((call) => this.#callParts(call)),
+    ]
+    return parts.length > 0 || this.complete ? [...this.#start(), ...parts] : []
   }
 
   result(timings: Result['timings']): Result {
