@@ -121,6 +121,16 @@ describe('an answer of which nothing is read before its end', () => {
     await expect(askWhole(await load())).rejects.toMatchObject({ code: 'engine_failed' })
   })
 
+  it('is read no further than 64 MiB', async () => {
+    fake.answers.splice(0, 9, (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const more = (): boolean => response.write(Buffer.alloc(1024 * 1024, ' '), () => void more())
+      more()
+    })
+    await expect(askWhole(await load())).rejects.toThrow('more than 64 MiB')
+    await vi.waitFor(() => expect(fake.left).toBe(1), { timeout: 10_000 })
+  })
+
   it('is asked for again when it failed before its first byte, and not when it was refused', async () => {
     answerWith(document({ content: 'fine' }))
     fake.answers.unshift(hangUp)

@@ -18,7 +18,7 @@ export interface Exchange {
   /** A form, or what is sent as JSON; absent = GET. */
   body?: unknown
   /** Content types that are read. Default: JSON and streams of events. */
-  accept?: string
+  accept?: string | undefined
   signal: StopSignal
   /** Longest silence before the answer's first byte, and before each next one, in milliseconds. */
   silence: number

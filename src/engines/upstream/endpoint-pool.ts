@@ -110,7 +110,7 @@ export class EndpointPool {
 
   async #attempt(
     endpoint: Endpoint,
-    { path, aboveApi = false, silence = this.silence, ...sent }: EndpointRequest,
+    { path, aboveApi = false, body, accept, silence = this.silence }: EndpointRequest,
     { signal, isFinal = () => false }: Opening,
   ): Promise<{ reply: Reply } | { error: ModelyardError; passing: boolean }> {
     const { model, key } = this.#options
@@ -126,12 +126,13 @@ export class EndpointPool {
       const reply = await this.#connection.send({
         url,
         key,
-        ...sent,
+        body,
+        accept,
         signal,
         silence: silence.milliseconds,
         onOver,
       })
-      if (reply.status === 200 || sent.body === undefined) {
+      if (reply.status === 200 || body === undefined) {
         endpoint.succeeded()
         if (reply.encoding === undefined) return { reply }
         reply.body.finish()

@@ -74,6 +74,21 @@ export class ReplyBody implements AsyncIterable<Buffer> {
     return false
   }
 
+  /** All of it; undefined when there is more than so many bytes, of which no more is read then. @throws what broke the connection */
+  async whole(most: number): Promise<Buffer | undefined> {
+    const chunks: Buffer[] = []
+    let length = 0
+    while (length <= most) {
+      const arrival = this.arrival()
+      if (!(arrival instanceof Promise ? await arrival : arrival)) return Buffer.concat(chunks, length)
+      const chunk = this.take() ?? Buffer.alloc(0)
+      chunks.push(chunk)
+      length += chunk.length
+    }
+    this.finish()
+    return undefined
+  }
+
   /** Nothing more is wanted. */
   finish(): void {
     this.#rest = LONGEST_REST

@@ -1,6 +1,5 @@
 import { formatBytes } from '../../base/bytes.ts'
 import { ModelyardError } from '../../base/errors.ts'
-import { beginningOf } from '../bounded-body.ts'
 import type { ReplyBody } from './reply-body.ts'
 
 /** Bytes: a whole answer must not fill the memory. */
@@ -12,8 +11,8 @@ export async function documentOf(
   model: string,
   longest: number = LONGEST_ANSWER,
 ): Promise<object> {
-  const bytes = await beginningOf(body, longest)
-  if (bytes.length > longest)
+  const bytes = await body.whole(longest)
+  if (bytes === undefined)
     throw new ModelyardError(
       'engine_failed',
       `The upstream of model "${model}" sent an answer of more than ${formatBytes(longest)}.`,

@@ -93,12 +93,11 @@ export class TaskExchange {
     return this.#parts.options.remoteModel ?? this.#plan.model
   }
 
-  async #send(task: Task, isWhole: boolean, opening: Opening): Promise<Reply> {
+  #send(task: Task, isWhole: boolean, { slot, signal }: Opening): Promise<Reply> {
     const request = this.#request(task, isWhole)
-    return await this.#parts.endpoints.open(
-      { ...request, silence: this.#silenceOf(task, isWhole) },
-      { ...opening, isFinal: (refusal) => learnFromRefusal(task, refusal) !== undefined },
-    )
+    request.silence = this.#silenceOf(task, isWhole)
+    const isFinal = (refusal: ModelyardError): boolean => learnFromRefusal(task, refusal) !== undefined
+    return this.#parts.endpoints.open(request, { slot, signal, isFinal })
   }
 
   #request(task: Task, isWhole: boolean): EndpointRequest {
