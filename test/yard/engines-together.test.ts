@@ -1,8 +1,16 @@
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { processTree } from '../../src/host/process-tree.ts'
 import type { YardState } from '../../src/yard-state.ts'
-import { ENGINES_DIRECTORY, fetched, TINY_CHAT, TINY_CHAT_FOLDER } from '../models/paths.ts'
+import {
+  ENGINES_DIRECTORY,
+  fetched,
+  removeFolder,
+  temporaryFolder,
+  TINY_CHAT,
+  TINY_CHAT_FOLDER,
+} from '../models/paths.ts'
 import {
   descendants,
   HAS_LLAMA,
@@ -25,7 +33,11 @@ const MODELS = ['embedded', 'server', 'apple', 'first', 'second']
 const SINCE = 12 * MIB
 
 let served: ServedYard | undefined
-afterAll(() => served?.stop())
+const copies: string[] = []
+afterAll(async () => {
+  await served?.stop()
+  await Promise.all(copies.map(removeFolder))
+})
 
 type Instance = YardState['instances'][number]
 
@@ -33,6 +45,14 @@ interface Held {
   instance: Instance
   pss: number
   rss: number
+}
+
+/** tiny-chat as safetensors alone: a GGUF file beside them would be the model. */
+async function folderWithoutGguf(): Promise<string> {
+  const folder = await temporaryFolder()
+  await cp(TINY_CHAT_FOLDER, folder, { recursive: true, filter: (path) => !path.endsWith('.gguf') })
+  copies.push(folder)
+  return folder
 }
 
 /** What the processes of each instance hold, read from outside; of none where the kernel does not tell it, nor of a copy without a process. */
@@ -71,7 +91,7 @@ describe.runIf(HAS_ALL)('E6: five models on four engines under one budget', () =
       models: {
         embedded: { file: TINY_CHAT, ...small },
         server: { file: TINY_CHAT, engine: 'llama-server', ...small },
-        apple: { source: TINY_CHAT_FOLDER, ...small },
+        apple: { source: await folderWithoutGguf(), ...small },
         first: fake,
         second: fake,
       },

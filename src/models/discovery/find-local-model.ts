@@ -4,6 +4,7 @@ import { ModelyardError } from '../../base/errors.ts'
 import { parseShardName, shardPaths } from '../gguf/shards.ts'
 import { unreadableFile } from '../gguf/read-gguf-header.ts'
 import { isOnnxFolder } from '../onnx/onnx-folder.ts'
+import { isSafetensorsFolder } from '../safetensors/safetensors-folder.ts'
 
 /** Files that belong to a model and are none themselves (BR-22). */
 const COMPANION = /(^|[-._])(mmproj|draft|imatrix)([-._]|$)/i
@@ -15,7 +16,7 @@ export function isCompanion(path: string): boolean {
 
 /**
  * The file to open for a local path: the file itself, the first shard of a split model, or the one model in a folder. A folder that is a
- * model of several files (ONNX) is opened itself.
+ * model of several files (ONNX, safetensors) is opened itself.
  * @throws ModelyardError `model_not_found` (gone, or no model in the folder), `config_invalid` (several)
  */
 export async function findLocalModel(path: string): Promise<string> {
@@ -36,10 +37,10 @@ async function modelInFolder(folder: string): Promise<string> {
   const chosen = namesake ?? (others.length === 0 ? only : undefined)
   if (chosen !== undefined) return join(folder, chosen)
   if (only === undefined) {
-    if (await isOnnxFolder(folder)) return folder
+    if ((await isOnnxFolder(folder)) || (await isSafetensorsFolder(folder))) return folder
     throw new ModelyardError(
       'model_not_found',
-      `There is no model (.gguf or .onnx) in the folder ${folder}.`,
+      `There is no model (.gguf, .onnx, or .safetensors with a config.json) in the folder ${folder}.`,
       {
         details: { path: folder },
       },
