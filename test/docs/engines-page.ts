@@ -58,7 +58,7 @@ const UNVERIFIED = [
   'images in llama-server (`mmproj`): against a fake server only; no projector could be had',
   'LoRA adapters and draft models in mlx: the options are passed on, no such weights were at hand',
   'mlx on Apple silicon: the same code was run on the CPU of Linux; quantised mlx weights were not',
-  'images in mlx: run with the real mlx_vlm 0.7.10 and a Qwen2-VL of tiny weights that the test writes, on the CPU of Linux (`npm run test:vision`, docs/decisions/2026-12-01-mlx-vision.md); real weights, other kinds of models and Apple silicon were not at hand',
+  'images in mlx: run with the real mlx_vlm 0.7.10 and tiny weights that the test writes (Qwen2-VL, LLaVA, Gemma 3, SmolVLM), on the CPU of Linux (`npm run test:vision`, docs/decisions/2026-12-01-mlx-vision.md); real weights, other kinds of models and Apple silicon were not at hand',
   'Kokoro’s voices and voices with several speakers in speech: real code, no such voice could be had',
   'multilingual Whisper in transformers (languages, their detection, translation): real code; the weights at hand know English only',
   'an abort while one of Whisper’s larger encoders runs in transformers: the client is let go within a quarter of a second, the slot is booked until the step is over; seen with the tiny one only',

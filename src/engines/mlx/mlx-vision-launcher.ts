@@ -175,6 +175,7 @@ def fail(error):
 generator = Generator()
 try:
     generator.wait_until_ready()
+    without_padding(generator.processor)
     if is_diffusion_model(generator.model):
         raise ValueError(f"Model type {generator.model.config.model_type} not supported: it writes all at once")
 except Exception as error:

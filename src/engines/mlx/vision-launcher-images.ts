@@ -62,6 +62,22 @@ class Pictures:
         mx.eval([value for value in inputs.values() if isinstance(value, mx.array)])
         return inputs
 
+class Unpadded:
+    """mlx_vlm's processors of LLaVA's kind hand on how texts are padded, which transformers 5.24 does not take for images."""
+    def __init__(self, own):
+        self.own = own
+
+    def __call__(self, *args, padding=None, padding_side=None, **options):
+        return self.own(*args, **options)
+
+    def __getattr__(self, name):
+        return getattr(self.own, name)
+
+def without_padding(processor):
+    own = getattr(processor, "image_processor", None)
+    if type(processor).__module__.startswith("mlx_vlm.") and type(own).__module__.startswith("transformers."):
+        processor.image_processor = Unpadded(own)
+
 def opened(images):
     pictures, pixels = [], 0
     for index, data in enumerate(images):
