@@ -143,6 +143,9 @@ describe.runIf(HAS_SERVER)('llama-server says what the embedded engine says', ()
     await expect(ask(tiny.server, completion('a', { suffix: 'b' }))).rejects.toMatchObject({
       code: 'unsupported',
     })
+    // Nothing after the gap is no gap there: some clients always send the field.
+    for (const prompt of ['one two', [357, 16]])
+      await expectSame(tiny, completion(prompt, { suffix: '', maxTokens: 3 }))
   })
 
   it('BR-38: of a model that thinks: with a budget, a format, a stop string, switched off', async () => {
@@ -194,6 +197,15 @@ describe.runIf(HAS_SERVER)('llama-server says what the embedded engine says', ()
     expect(scores).toHaveLength(3)
     expect(scores[0]).toBeCloseTo(scores[2] ?? NaN, 5)
     expect(scores.every((score) => score >= 0 && score <= 1)).toBe(true)
+    // Around the end of the context: it is judged, or refused with the numbers, never a failure.
+    for (let words = 30; words < 70; words++) {
+      const pair = { kind: 'rerank' as const, query: 'a', documents: ['ab '.repeat(words)] }
+      const outcome = await ask(judge, pair).then(
+        () => 'judged',
+        (error: { code: string }) => error.code,
+      )
+      expect(['judged', 'context_length_exceeded']).toContain(outcome)
+    }
     const refused = async (query: string, text: string): Promise<unknown> =>
       await ask(judge, { kind: 'rerank', query, documents: ['short', text] }).catch((error: unknown) => error)
     expect(await refused('what is it?', 'word '.repeat(400))).toMatchObject({

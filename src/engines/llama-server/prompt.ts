@@ -50,12 +50,15 @@ async function completionPrompt(task: CompletionTask, maker: PromptMaker): Promi
   const { plan, vocabulary } = maker
   if (typeof prompt !== 'string') {
     vocabulary.requireTokens(prompt, 'prompt')
-    if (suffix !== undefined) throw noSuffix()
+    if (suffix !== undefined && suffix !== '') throw noSuffix()
     return finished([...prompt], vocabulary, echo ? await vocabulary.textOfTokens(prompt) : undefined)
   }
   requireTextWithin(plan.contextSize, vocabulary, [prompt, suffix ?? ''])
-  const content =
-    suffix === undefined ? await vocabulary.promptOf([prompt]) : await vocabulary.infillPrompt(prompt, suffix)
+  // Nothing after a gap is nothing to a model that knows of none: some clients always send the field.
+  const isPlain = suffix === undefined || (suffix === '' && !vocabulary.fillsGaps)
+  const content = isPlain
+    ? await vocabulary.promptOf([prompt])
+    : await vocabulary.infillPrompt(prompt, suffix)
   return finished(content, vocabulary, echo ? prompt : undefined)
 }
 

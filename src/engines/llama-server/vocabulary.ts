@@ -149,6 +149,12 @@ export class Vocabulary {
     return after === undefined || begun.at(-1) === after ? [...begun] : [...begun, after]
   }
 
+  /** Whether the model knows what a gap is. */
+  get fillsGaps(): boolean {
+    const { pre, suf, mid } = this.#gaps
+    return pre !== undefined && suf !== undefined && mid !== undefined
+  }
+
   /** Prompt for infilling: what comes before and after the gap, and the sign to begin. @throws unsupported */
   async infillPrompt(before: string, after: string): Promise<number[]> {
     const { pre, suf, mid } = this.#gaps

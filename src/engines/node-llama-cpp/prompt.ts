@@ -40,13 +40,14 @@ function completionPrompt(task: CompletionTask, { plan, vocabulary }: PromptMake
   const { prompt, suffix, echo = false } = task
   if (typeof prompt !== 'string') {
     vocabulary.requireTokens(prompt, 'prompt')
-    if (suffix !== undefined) throw noSuffix()
+    if (suffix !== undefined && suffix !== '') throw noSuffix()
     const text = Buffer.concat(prompt.map((token) => vocabulary.bytesOf(token))).toString('utf8')
     return finished([...prompt], vocabulary, echo ? text : undefined)
   }
   requireTextWithin(plan.contextSize, vocabulary, [prompt, suffix ?? ''])
-  const tokens =
-    suffix === undefined ? vocabulary.tokenizePrompt([prompt]) : vocabulary.infillPrompt(prompt, suffix)
+  // Nothing after a gap is nothing to a model that knows of none: some clients always send the field.
+  const isPlain = suffix === undefined || (suffix === '' && !vocabulary.fillsGaps)
+  const tokens = isPlain ? vocabulary.tokenizePrompt([prompt]) : vocabulary.infillPrompt(prompt, suffix)
   return finished(tokens, vocabulary, echo ? prompt : undefined)
 }
 

@@ -119,6 +119,12 @@ export class Vocabulary {
     return bordered
   }
 
+  /** Whether the model knows what a gap is. */
+  get fillsGaps(): boolean {
+    const { prefix, suffix, middle } = this.#model.tokens.infill
+    return prefix !== null && suffix !== null && middle !== null
+  }
+
   /** Prompt for infilling: what comes before and after the gap, and the sign to begin. @throws unsupported */
   infillPrompt(before: string, after: string): number[] {
     const { prefix, suffix, middle } = this.#model.tokens.infill
