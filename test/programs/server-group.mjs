@@ -1,5 +1,6 @@
 // One of several processes that make a server together, in miniature: rank 0 waits until the others have called on the master port, then
-// serves OpenAI's API; the others, which are told so by the last argument, stay until rank 0 is gone. MODE `fails` ends rank 1 at once; `by-text` hangs in what is asked for, `grows` holds more and more, and never serves.
+// serves OpenAI's API; the others, which are told so by the last argument, stay until rank 0 is gone. MODE `fails` ends rank 1 at once; `by-text` hangs in what is asked for, `port-taken:FILE` loses its port as long as there is no such file, `grows` holds more and more, and never serves.
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect, createServer as listenPlainly } from 'node:net'
 
@@ -53,6 +54,15 @@ function follow() {
   socket.on('connect', () => socket.on('close', () => process.exit(0)))
 }
 
+// Something else has its port, as if it had been taken after it was chosen: at the first try, or always.
+if (rank === '0' && mode.startsWith('port-taken')) {
+  const file = mode.slice('port-taken:'.length)
+  if (!existsSync(file)) {
+    if (file !== '') writeFileSync(file, '')
+    console.error(`Error: listen EADDRINUSE: address already in use 127.0.0.1:${port}`)
+    process.exit(1)
+  }
+}
 if ((rank === '0') === (follower === `--follow=${master}`))
   throw new Error(`rank ${rank} was told ${follower}`)
 if (rank === '0') lead()

@@ -20,9 +20,9 @@ afterEach(async () => {
 })
 
 /** A model in a server of its own, of so many processes. */
-async function open(mode: string, count = 2): Promise<Yard> {
+async function open(mode: string, count = 2, name = mode + count): Promise<Yard> {
   yard = await createYard({
-    home: join(folder, mode + count),
+    home: join(folder, name),
     models: {
       group: {
         engine: 'upstream',
@@ -90,6 +90,19 @@ it('a process that ends while the others start fails the load with its last word
     details: { exitCode: 3, logTail: expect.arrayContaining(['rank 1 has no device']) as string[] },
   })
   expect(workers('fails2')).toBe(0)
+})
+
+it('whose port was taken between its choice and its use is started anew on another; when that goes on it is told', async () => {
+  const running = await open(`port-taken:${join(folder, 'taken-once')}`, 1, 'once')
+  const { text } = await running.chat({ model: 'group', messages: MESSAGES }).answer()
+  expect(text).toBe('1 processes')
+  await running.stop()
+  const never = await open('port-taken:', 1, 'never')
+  await expect(never.chat({ model: 'group', messages: MESSAGES }).answer()).rejects.toMatchObject({
+    code: 'model_load_failed',
+    message: expect.stringContaining('3 times something else had a port') as string,
+    details: { failure: 'port' },
+  })
 })
 
 it('what it holds shows how far it is: one that grows is not given up as one that stands still', async () => {

@@ -16,7 +16,8 @@ import {
 } from '../engine.ts'
 import { EndpointPool } from './endpoint-pool.ts'
 import { EndpointSurvey, type SurveyedEndpoint } from './endpoint-survey.ts'
-import { ServerGroup } from './server-group.ts'
+import type { ServerGroup } from './server-group.ts'
+import { startGroup } from './start-group.ts'
 import { UpstreamModel } from './upstream-model.ts'
 import { upstreamOptions, type UpstreamOptions } from './upstream-options.ts'
 import { planUpstream, UPSTREAM_CAPABILITIES } from './upstream-plan.ts'
@@ -145,7 +146,7 @@ export class UpstreamEngine implements Engine {
     const onGrowth = (bytes: number): void =>
       onProgress({ stage: 'loading', fraction: Math.min(0.99, bytes / Math.max(1, loadBytes)) })
     const clock = this.#clock
-    return await ServerGroup.start({ model, start, clock, signal, onGrowth, ...this.#directories })
+    return await startGroup({ model, start, clock, signal, onGrowth, ...this.#directories })
   }
 
   #endpointOf(model: string, options: UpstreamOptions): SurveyedEndpoint {
