@@ -134,6 +134,47 @@ const FAULTS: [fault: string, engine: Engine, caughtBy: string][] = [
     faulty(() => ({ exited: Promise.resolve({ expected: false, reason: 'crash', logTail: [] }) })),
     'can be unloaded twice, at once and later',
   ],
+  [
+    'comes back from unloading before it is gone',
+    faulty((inner) => ({ unload: async () => void setTimeout(() => void inner.unload(), 20) })),
+    'can be unloaded twice, at once and later',
+  ],
+  [
+    'names a process that is not its own',
+    faulty(() => ({ pid: process.pid })),
+    'says which process holds a model, where one does',
+  ],
+  [
+    'keeps to itself how likely tokens were',
+    running((inner, task, options) =>
+      mapParts(inner.run(task, options), (part) =>
+        part.type === 'text' ? { type: 'text', text: part.text } : part,
+      ),
+    ),
+    'tells of each token how likely it was, and of so many others',
+  ],
+  [
+    'takes any number for one of its tokens',
+    running((inner, task, options) => inner.run({ ...task, sampling: {} } as Task, options)),
+    'refuses a bias of tokens that its model has not, and goes on',
+  ],
+  [
+    'knows the last of several stop strings alone',
+    running((inner, task, options) => {
+      const { stop = [] } = task as { stop?: string[] }
+      return inner.run({ ...task, stop: stop.slice(-1) } as Task, options)
+    }),
+    'leaves out a stop string wherever in the answer it is, and the earliest of several wins (BR-41)',
+  ],
+  [
+    'loads whatever it is given',
+    {
+      ...faulty(() => ({})),
+      load: async (plan, options) =>
+        new ScriptedEngine().load({ ...plan, spec: { ...plan.spec, engineOptions: {} } }, options),
+    },
+    'refuses a damaged model with its class, and goes on (R11)',
+  ],
 ]
 
 /** Runs one case against an engine. */

@@ -179,6 +179,15 @@ describe.runIf(HAS_SERVER)('llama-server says what the embedded engine says', ()
         0.999,
       )
     }
+    const warnings: string[] = []
+    const onWarning = ({ message }: Error): void => void warnings.push(message)
+    process.on('warning', onWarning)
+    const many = Array.from({ length: 40 }, (_, index) => `text ${index}`)
+    expect((await ask(embedder.server, embedding(many))).vectors).toHaveLength(40)
+    expect(await embedder.server.countTokens(embedding(many))).toBeGreaterThan(40)
+    await new Promise(setImmediate)
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
     await expect(ask(embedder.server, embedding(['one', 'word '.repeat(500)]))).rejects.toMatchObject({
       code: 'context_length_exceeded',
       details: { index: 1 },

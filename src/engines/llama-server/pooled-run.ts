@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
@@ -59,6 +60,8 @@ export async function countPooled(task: PooledTask, host: PooledHost, signal: Ab
 async function inputsOf(task: PooledTask, host: PooledHost, signal: AbortSignal): Promise<PooledInputs> {
   const { plan } = host
   requireTask(task, plan)
+  // One for each request under way, and our own: Node warns of a leak from the eleventh on.
+  setMaxListeners(2 * AT_ONCE, signal)
   return task.kind === 'embedding'
     ? await embeddingInputs(task, host, signal)
     : await rankingInputs(task, host, signal)
