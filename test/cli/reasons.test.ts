@@ -1,3 +1,5 @@
+import { appendFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SCRIPTED_MODELS } from './scripted-models.ts'
 import { TestHome } from './program.ts'
@@ -129,8 +131,13 @@ describe('modelyard logs and events', () => {
     const { url } = await home.serve()
     await chat(url, 'one')
     expect(await home.run(['logs', 'one'])).toMatchObject({ code: 0 })
+    const logs = join(home.path, 'logs')
+    const file = (await readdir(logs)).find((name) => name.startsWith('one')) ?? ''
+    await appendFile(join(logs, file), 'what it wrote\n')
     const followed = home.start(['logs', 'one', '--follow', '-n', '5'])
-    await new Promise((resolve) => setTimeout(resolve, 1000))
+    await followed.shows('what it wrote')
+    await appendFile(join(logs, file), 'and more\n')
+    await followed.shows('and more')
     followed.kill('SIGINT')
     expect(await followed.ended).toMatchObject({ code: 130, err: '' })
     expect((await home.run(['logs', 'nobody'])).code).toBe(3)
@@ -144,7 +151,11 @@ describe('modelyard logs and events', () => {
   it('events prints a line for each until it is ended', async () => {
     const { url } = await home.serve()
     const watched = home.start(['events'])
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    // Once it has shown anything it is told everything.
+    await until(async () => {
+      await chat(url, 'two')
+      return watched.out() !== ''
+    }, 60_000)
     await chat(url, 'one')
     await watched.shows(/Z {2}load-started {2}\{"model":"one"/)
     await watched.shows('run-finished')

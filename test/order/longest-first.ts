@@ -5,10 +5,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * in a clean clone it would go by the length of their text.
  */
 const LONG: readonly string[] = [
-  'test/yard/memory-limit.test.ts',
-  'test/habits/habits.test.ts',
   'test/clients/python.test.ts',
+  // Beside each other those that leave a core to their neighbour.
+  'test/yard/memory-limit.test.ts',
   'test/node-llama-cpp/estimate.test.ts',
+  'test/habits/habits.test.ts',
   'test/chaos/chaos.test.ts',
   'src/pool/policy/properties.test.ts',
   'src/pool/policy/mutants.test.ts',

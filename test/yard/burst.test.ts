@@ -9,7 +9,8 @@ interface Outcome {
   retryAfter: number
 }
 
-describe('a burst of 200 requests in two seconds, with the default limits', () => {
+// Both mostly wait, each on a server of its own.
+describe.concurrent('a burst of 200 requests in two seconds, with the default limits', () => {
   it('is answered or refused at once with 429, a true Retry-After and a place in the queue; streams show their place while they wait; nothing is lost (R2, P4)', async () => {
     const home = await openHome({
       models: {

@@ -50,8 +50,8 @@ describe.runIf(HAS_LLAMA)('in a memory control group of 3 GiB', () => {
     home = await openHome()
     await home.configure({
       models: {
-        a: { file: a, context: HALF, slots: 1 },
-        b: { file: b, context: HALF, slots: 1 },
+        a: { file: a, context: HALF, slots: 1, device: { threads: 1 } },
+        b: { file: b, context: HALF, slots: 1, device: { threads: 1 } },
         long: { file: a, context: 65_536, slots: 1 },
         many: { file: b, context: 16_384, slots: 8 },
         huge: { file: await hugeModel(home.path) },
