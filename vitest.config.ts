@@ -12,6 +12,18 @@ const UNASKED = Object.entries(OPTIONAL).flatMap(([name, files]) => (process.env
 /** Puts the program that was compiled before all others. */
 const COMPILED = process.env['MODELYARD_COMPILED'] === '1' ? ['./test/compiled/compile-first.ts'] : []
 
+/**
+ * Files that mostly wait for child programs, sockets and the network, and assert neither memory nor a time that a neighbour could make them
+ * miss: three at a time. What is new in these folders must be so, too, or be left out.
+ */
+const WAITING = ['test/{cli,clients,config,downloads}/**/*.test.ts', 'test/yard/neighbour.test.ts']
+
+const PROCESS = {
+  setupFiles: ['./test/preparation/await-engines.ts'],
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
+}
+
 const config: ViteUserConfig = defineConfig({
   test: {
     reporters: ['default', './test/reporter/closing-line.ts'],
@@ -31,17 +43,19 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       {
+        extends: true,
+        test: { ...PROCESS, name: 'waiting', include: WAITING, maxWorkers: 3, sequence: { groupOrder: 1 } },
+      },
+      {
         // Real child programs, real models, real sockets: deadlines with margin, one file per core.
         extends: true,
         test: {
+          ...PROCESS,
           name: 'process',
           include: ['test/**/*.test.ts'],
           globalSetup: COMPILED,
-          exclude: [...configDefaults.exclude, ...UNASKED],
-          setupFiles: ['./test/preparation/await-engines.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
-          sequence: { groupOrder: 1 },
+          exclude: [...configDefaults.exclude, ...WAITING, ...UNASKED],
+          sequence: { groupOrder: 2 },
         },
       },
     ],
