@@ -71,7 +71,7 @@ const UNVERIFIED = [
   'SGLang, LM Studio and clouds behind `upstream`: it was run against another Modelyard, a real vLLM 0.32 on a CPU (docs/decisions/2026-12-01-real-vllm.md) and fakes; none of these',
   'images in messages, rerank, transcription, speech and images behind `upstream`: run against another Modelyard (scripted models, Whisper, Piper, a fake sd-server), reranking, token ids and continued answers against llama.cpp’s own server, the rest against fakes that answer as vLLM, Jina and OpenAI document it; none of those',
   'vLLM in several processes as one worker (`start: {count: 2}`): run with a real vLLM 0.32 in two processes on one CPU; not on several GPUs',
-  'llama-server compiled by `--from-source`: run for real to step 275 of 330, two interrupts gone on from (docs/decisions/2026-12-01-compiled-llama-server.md); the last steps were run with small programs that behave so, and the program that comes of it was not run: tests of llama-server run the same code from the wheel',
+  'llama-server compiled by `--from-source` (v0.4.0): compiled for real, whole (docs/decisions/2026-12-01-compiled-llama-server.md), and it runs; one of the tests of llama-server that were run on it fails: an answer that is no text, of a model of noise, ends with `engine_failed` there, and not with the wheel',
 ]
 
 /** The page, whole. */
