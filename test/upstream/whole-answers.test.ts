@@ -141,20 +141,25 @@ describe('an answer of which nothing is read before its end', () => {
     expect(fake.chats).toBe(3)
   })
 
-  it('is waited for as long as wholeAnswerTimeout says, whatever firstByteTimeout is', async () => {
+  it('is waited for as long as wholeAnswerTimeout says, once, whatever firstByteTimeout is', async () => {
     fake.answers.splice(0, 9, (_, response) => {
       setTimeout(() => json(document({ content: 'late' }))(_, response), 3000)
     })
     const patient = await load({ firstByteTimeout: 1000, wholeAnswerTimeout: 60_000, retries: 0 })
     expect((await askWhole(patient)).text).toBe('late')
     fake.answers.splice(0, 9, () => undefined)
-    const model = await load({ wholeAnswerTimeout: 300, retries: 0 })
+    const model = await load({ wholeAnswerTimeout: 300 })
+    const before = fake.chats
     await expect(askWhole(model)).rejects.toMatchObject({
       code: 'timeout',
       message: expect.stringMatching(
         /did not begin to answer within 300 ms\. .*wholeAnswerTimeout/,
       ) as string,
     })
+    // It computed all that time: it is neither asked again nor given up for others.
+    expect(fake.chats - before).toBe(1)
+    fake.answers.splice(0, 9, json(document({ content: 'quick' })))
+    expect((await askWhole(model)).text).toBe('quick')
   })
 
   it('is asked for as a stream where wholeAnswerTimeout is 0', async () => {

@@ -146,8 +146,12 @@ export class EndpointPool {
     } catch (error) {
       onOver()
       if (signal.aborted) throw error
+      const failure = unreachable(model, endpoint.url, silence, error)
+      // It worked on an answer in one piece all that time: to begin it anew would take as long, and says nothing about the endpoint.
+      if (failure.code === 'timeout' && silence.option === 'wholeAnswerTimeout')
+        return { error: failure, passing: false }
       endpoint.failed()
-      return { error: unreachable(model, endpoint.url, silence, error), passing: true }
+      return { error: failure, passing: true }
     }
   }
 
