@@ -2,15 +2,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
-import type { ModelFacts } from '../../src/models/model-facts.ts'
 import type { Part } from '../../src/tasks/part.ts'
 import type { Task } from '../../src/tasks/task.ts'
 import { foxes } from '../models/fox-sound.ts'
 import { png, RED } from '../models/tiny-image.ts'
 import { chat, NEVER, read, specOf, type Answer } from '../node-llama-cpp/fixtures.ts'
 import { breakOff, bytes, FakeUpstream, hangUp, json, refuse } from './fake-upstream.ts'
+import { FACTS, FarModels } from './far-models.ts'
 
-const FACTS: ModelFacts = { format: 'none', fileSize: 0, contentId: 'none', purpose: 'generation' }
 const engine = new UpstreamEngine({ clock: new SystemClock() })
 
 const FOX = foxes(1)
@@ -48,21 +47,17 @@ const CASES: [kind: Task['kind'], task: Task, answer: ReturnType<typeof json>, p
 ]
 
 let fake: FakeUpstream
-const loaded: LoadedModel[] = []
+const far = new FarModels(engine)
 beforeEach(async () => {
   fake = await FakeUpstream.start()
 })
 afterEach(async () => {
-  await Promise.all(loaded.splice(0).map((model) => model.unload()))
+  await far.unload()
   await fake[Symbol.asyncDispose]()
 })
 
-async function load(options: Record<string, unknown> = {}): Promise<LoadedModel> {
-  const engineOptions = { url: fake.url, remoteModel: 'remote', retries: 0, ...options }
-  const plan = engine.plan(specOf({ id: 'far', engineOptions }), FACTS)
-  const model = await engine.load(plan, { signal: NEVER, onProgress: () => undefined })
-  loaded.push(model)
-  return model
+function load(options: Record<string, unknown> = {}): Promise<LoadedModel> {
+  return far.load({ url: fake.url, retries: 0, ...options })
 }
 
 function ask(model: LoadedModel, task: Task, signal: AbortSignal = NEVER): Promise<Answer> {
@@ -369,9 +364,9 @@ it('a refusal names what it lacks for whoever plans the next request', async () 
   const own = new UpstreamEngine({ clock: new SystemClock() })
   fake.answers.splice(0, 9, refuse(400, 'The model does not support Transcriptions API'))
   const spec = specOf({ id: 'far', engineOptions: { url: fake.url, remoteModel: 'remote' } })
-  const model = await own.load(own.plan(spec, FACTS), { signal: NEVER, onProgress: () => undefined })
-  loaded.push(model)
-  await expect(ask(model, HEAR)).rejects.toMatchObject({ code: 'unsupported' })
+  const others = new FarModels(own)
+  await expect(ask(await others.load({ url: fake.url }), HEAR)).rejects.toMatchObject({ code: 'unsupported' })
+  await others.unload()
   const facts = await own.inspect(spec, NEVER)
   expect(own.plan(spec, facts).capabilities.tasks).toEqual([
     'chat',

@@ -3,11 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
-import type { ModelFacts } from '../../src/models/model-facts.ts'
-import { chat, embedding, NEVER, read, specOf, type Answer } from '../node-llama-cpp/fixtures.ts'
+import { chat, embedding, NEVER, read, type Answer } from '../node-llama-cpp/fixtures.ts'
 import { complete, cutShort, endless, FakeUpstream, hangUp, refuse, text as said } from './fake-upstream.ts'
+import { FarModels } from './far-models.ts'
 
-const FACTS: ModelFacts = { format: 'none', fileSize: 0, contentId: 'none', purpose: 'generation' }
 const environment: Record<string, string> = { FAR_KEY: 'secret-1' }
 const engine = new UpstreamEngine({
   clock: new SystemClock(),
@@ -15,21 +14,17 @@ const engine = new UpstreamEngine({
 })
 
 let fake: FakeUpstream
-const loaded: LoadedModel[] = []
+const far = new FarModels(engine)
 beforeEach(async () => {
   fake = await FakeUpstream.start()
 })
 afterEach(async () => {
-  await Promise.all(loaded.splice(0).map((model) => model.unload()))
+  await far.unload()
   await fake[Symbol.asyncDispose]()
 })
 
-async function load(options: Record<string, unknown> = {}): Promise<LoadedModel> {
-  const engineOptions = { url: fake.url, remoteModel: 'remote', ...options }
-  const plan = engine.plan(specOf({ id: 'far', engineOptions }), FACTS)
-  const model = await engine.load(plan, { signal: NEVER, onProgress: () => undefined })
-  loaded.push(model)
-  return model
+function load(options: Record<string, unknown> = {}): Promise<LoadedModel> {
+  return far.load({ url: fake.url, ...options })
 }
 
 async function ask(model: LoadedModel, signal: AbortSignal = NEVER): Promise<Answer> {

@@ -3,32 +3,27 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
-import type { ModelFacts } from '../../src/models/model-facts.ts'
 import { createYard } from '../../src/yard.ts'
 import { removeFolder, temporaryFolder } from '../models/paths.ts'
-import { chat, NEVER, read, specOf, type Answer } from '../node-llama-cpp/fixtures.ts'
+import { chat, NEVER, read, type Answer } from '../node-llama-cpp/fixtures.ts'
 import { FakeUpstream, hangUp, json, refuse } from './fake-upstream.ts'
+import { FarModels } from './far-models.ts'
 
-const FACTS: ModelFacts = { format: 'none', fileSize: 0, contentId: 'none', purpose: 'generation' }
 const engine = new UpstreamEngine({ clock: new SystemClock(), environmentVariable: () => undefined })
 const USAGE = { prompt_tokens: 5, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 0 } }
 
 let fake: FakeUpstream
-const loaded: LoadedModel[] = []
+const far = new FarModels(engine)
 beforeEach(async () => {
   fake = await FakeUpstream.start()
 })
 afterEach(async () => {
-  await Promise.all(loaded.splice(0).map((model) => model.unload()))
+  await far.unload()
   await fake[Symbol.asyncDispose]()
 })
 
-async function load(options: Record<string, unknown> = {}): Promise<LoadedModel> {
-  const engineOptions = { url: fake.url, remoteModel: 'remote', ...options }
-  const plan = engine.plan(specOf({ id: 'far', engineOptions }), FACTS)
-  const model = await engine.load(plan, { signal: NEVER, onProgress: () => undefined })
-  loaded.push(model)
-  return model
+function load(options: Record<string, unknown> = {}): Promise<LoadedModel> {
+  return far.load({ url: fake.url, ...options })
 }
 
 async function askWhole(model: LoadedModel, signal: AbortSignal = NEVER): Promise<Answer> {
@@ -180,8 +175,8 @@ describe('an answer of which nothing is read before its end', () => {
 
   it('is what a client over HTTP gets that asks for no stream; one that does has a stream', async () => {
     const home = await temporaryFolder()
-    const far = { engine: 'upstream' as const, url: fake.url, remoteModel: 'remote' }
-    const yard = await createYard({ home: join(home, 'near'), models: { far } })
+    const model = { engine: 'upstream' as const, url: fake.url, remoteModel: 'remote' }
+    const yard = await createYard({ home: join(home, 'near'), models: { far: model } })
     const { url } = await yard.listen({ port: 0 })
     const ask = async (stream: boolean): Promise<string> => {
       const body = JSON.stringify({ model: 'far', stream, messages: [{ role: 'user', content: 'hi' }] })

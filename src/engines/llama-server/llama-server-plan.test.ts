@@ -1,44 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { footprintTotal } from '../../host/memory.ts'
-import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
+import { specOf } from '../../models/__fixtures__/model-spec.ts'
+import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { HostFacts, LoadPlan } from '../engine.ts'
+import { SMOLLM2 } from '../llama-cpp/__fixtures__/smollm2-facts.ts'
 import { launchArguments } from './launch-arguments.ts'
 import { planLlamaServer } from './llama-server-plan.ts'
 
 const MIB = 1024 ** 2
-const GGUF: GgufFacts = {
-  architecture: 'llama',
-  parameterCount: 134_515_008,
-  tensorBytes: 96_576_768,
-  repackedBytes: 0,
-  layers: 30,
-  contextLength: 8192,
-  embeddingLength: 576,
-  feedForwardLength: 1536,
-  heads: 9,
-  kvHeads: Array.from({ length: 30 }, () => 3),
-  keyLength: 64,
-  valueLength: 64,
-  vocabularySize: 49_152,
-  tokenizer: { model: 'gpt2', addBos: false },
-}
 const HOST: HostFacts = { cores: 4, memory: { ram: { total: 16e9, available: 12e9, source: 'test' } } }
-const SPEC: ModelSpec = {
-  id: 'm',
-  slots: 4,
-  context: 1000,
-  minInstances: 0,
-  maxInstances: 1,
-  keepAlive: 300_000,
-  pinned: false,
-  prepare: 'on-demand',
-  isolation: 'worker',
-  device: { gpu: false, threads: 3, memoryLock: false },
-  aliases: [],
-  defaults: {},
-  engineOptions: {},
-}
+const SPEC = specOf('m', { context: 1000, device: { gpu: false, threads: 3, memoryLock: false } })
 
 interface Of extends Partial<ModelSpec> {
   purpose?: ModelFacts['purpose']
@@ -58,7 +30,7 @@ function planOf({
     fileSize: 1,
     contentId: 'x',
     purpose,
-    gguf: GGUF,
+    gguf: SMOLLM2,
   }
   return planLlamaServer({ ...SPEC, ...changes }, facts, HOST, {
     measuredSpeed: () => measuredSpeed,
@@ -175,7 +147,7 @@ describe('what the plan books for it', () => {
     })
     expect(both - none).toBeGreaterThanOrEqual(700 * MIB)
     const { loadBytes } = planOf({ companions })
-    expect(loadBytes).toBe(GGUF.tensorBytes + 700 * MIB)
+    expect(loadBytes).toBe(SMOLLM2.tensorBytes + 700 * MIB)
   })
 
   it('follows the type of the cache: 34 bytes for 32 numbers of q8_0, 18 of q4_0, 64 of f16', () => {

@@ -12,28 +12,12 @@ import { specOf } from '../../models/__fixtures__/model-spec.ts'
 import type { GgufFacts, ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
 import type { HostFacts, LoadPlan } from '../engine.ts'
+import { SMOLLM2 } from '../llama-cpp/__fixtures__/smollm2-facts.ts'
 import type { LoadShape } from '../llama-cpp/footprint.ts'
 import { gpuOf } from './llama-runtime.ts'
 import { planLoad, shapeOfPlan } from './node-llama-cpp-plan.ts'
 
 const MIB = 1024 ** 2
-
-const SMOLLM2: GgufFacts = {
-  architecture: 'llama',
-  parameterCount: 134_515_008,
-  tensorBytes: 96_576_768,
-  repackedBytes: 0,
-  layers: 30,
-  contextLength: 8192,
-  embeddingLength: 576,
-  feedForwardLength: 1536,
-  heads: 9,
-  kvHeads: Array.from({ length: 30 }, () => 3),
-  keyLength: 64,
-  valueLength: 64,
-  vocabularySize: 49_152,
-  tokenizer: { model: 'gpt2', addBos: false },
-}
 
 /** The 201 MB model of the measurements: F32, Q8_0 and Q4_0. */
 const MIDDLE: GgufFacts = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { LoadedModel } from '../../engines/engine.ts'
 import { CONTEXT, failure, readAll, type ContractBench } from '../contract-bench.ts'
 import type { ContractCheck } from '../contract-check.ts'
-import { isThere, NEWS_LIMIT, send, STOP_LIMIT } from '../process-of-model.ts'
+import { endStandingStill, isThere, NEWS_LIMIT, send } from '../process-of-model.ts'
 
 /** A model of its own that may be ended in any way; nothing of it is left. */
 async function withVictim(bench: ContractBench, use: (model: LoadedModel) => Promise<void>): Promise<void> {
@@ -89,15 +89,7 @@ export const exitCases: readonly ContractCheck[] = [
     needs: 'ownProcess',
     async check(bench) {
       await withVictim(bench, async (model) => {
-        const running = readAll(bench.start(model, bench.subject.endless))
-        running.catch(() => undefined)
-        await bench.pause(50)
-        send(model, 'SIGSTOP')
-        const begun = bench.clock.now()
-        await model.unload()
-        assert(bench.clock.now() - begun < STOP_LIMIT)
-        await assert.rejects(running)
-        assert.equal((await model.exited).expected, true)
+        await endStandingStill(model, readAll(bench.start(model, bench.subject.endless)), bench.clock)
       })
     },
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { sleep } from '../../base/clock.ts'
 import type { LoadedModel } from '../../engines/engine.ts'
 import { failure, readAll } from '../contract-bench.ts'
-import { isThere, NEWS_LIMIT, send, STOP_LIMIT } from '../process-of-model.ts'
+import { endStandingStill, isThere, NEWS_LIMIT, send } from '../process-of-model.ts'
 import type { WorkBench, WorkCheck } from '../work-bench.ts'
 
 /** A model of its own that may be ended in any way; nothing of it is left. */
@@ -57,15 +57,7 @@ export const workExitCases: Readonly<Record<string, WorkCheck>> = {
     bench,
   ) => {
     await withVictim(bench, async (model) => {
-      const running = readAll(bench.start(model, bench.subject.long))
-      running.catch(() => undefined)
-      await sleep(bench.clock, 50)
-      send(model, 'SIGSTOP')
-      const begun = bench.clock.now()
-      await model.unload()
-      assert(bench.clock.now() - begun < STOP_LIMIT)
-      await assert.rejects(running)
-      assert.equal((await model.exited).expected, true)
+      await endStandingStill(model, readAll(bench.start(model, bench.subject.long)), bench.clock)
     })
   },
 }
