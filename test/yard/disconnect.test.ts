@@ -89,11 +89,15 @@ describe.runIf(HAS_LLAMA)('BR-13, H5: a client that leaves, with real weights', 
   /** R12: nobody works on for the one who left. */
   async function expectIdle(model: string): Promise<void> {
     const { pid = 0 } = (await api.instance(model)) ?? {}
-    // The piece of the prompt that was under way may end: 200 ms, on a busy machine longer.
-    await sleep(400)
-    const before = await processorTime(pid)
-    await sleep(400)
-    expect((await processorTime(pid)) - before).toBeLessThanOrEqual(100)
+    // The piece of the prompt that was under way may end: 200 ms, on a busy machine longer. All of the prompt takes half a minute.
+    let worked = Infinity
+    for (let attempt = 0; attempt < ATTEMPTS && worked > 100; attempt++) {
+      await sleep(400)
+      const before = await processorTime(pid)
+      await sleep(400)
+      worked = (await processorTime(pid)) - before
+    }
+    expect(worked).toBeLessThanOrEqual(100)
   }
 
   describe.each(LEAVING)('by %s', (_how, leave) => {
