@@ -7,9 +7,6 @@ import { EVENT_STREAM, HEARTBEAT } from './event-data.ts'
 import { StreamFrame, type AnswerShape } from './stream-frame.ts'
 import { chatLogprob, finishReason, type AnswerEnvelope } from './usage.ts'
 
-/** What follows a piece of text without log-probabilities. */
-const PIECE_END = '},"logprobs":null,"finish_reason":null}'
-
 /** A chat answer as `chat.completion.chunk` events; with several choices, one after the other. */
 export class ChatStream implements RunEncoder {
   readonly streaming = true
@@ -20,8 +17,6 @@ export class ChatStream implements RunEncoder {
   readonly #text = new WholeText()
   readonly #reasoning = new WholeText()
   #choice = 0
-  #pieceOf = 0
-  #pieceBegin = '{"index":0,"delta":{"content":'
 
   constructor(envelope: AnswerEnvelope, shape: AnswerShape) {
     this.#frame = new StreamFrame(envelope, 'chat.completion.chunk', shape)
@@ -60,15 +55,7 @@ export class ChatStream implements RunEncoder {
       const content = JSON.stringify({ content: logprobs.map(chatLogprob), refusal: null })
       return this.#chunk(`{"content":${JSON.stringify(text)}}`, content)
     }
-    if (text === '') return ''
-    if (this.#pieceOf !== this.#choice) this.#beginPieces()
-    return this.#frame.chunk(this.#pieceBegin + JSON.stringify(text) + PIECE_END)
-  }
-
-  /** Nearly all chunks are pieces of text; what they begin with is put together once for a choice. */
-  #beginPieces(): void {
-    this.#pieceOf = this.#choice
-    this.#pieceBegin = `{"index":${this.#choice},"delta":{"content":`
+    return text === '' ? '' : this.#chunk(`{"content":${JSON.stringify(text)}}`)
   }
 
   #reasoningChunk(text: string): string {

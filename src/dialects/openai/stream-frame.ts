@@ -11,19 +11,11 @@ export interface AnswerShape {
   choices: number
 }
 
-/** A sum of texts would be a tree of them, which is walked whenever a chunk is sent. */
-function inOnePiece(...texts: string[]): string {
-  return texts.join('')
-}
-
 /** What streams of chunks share: the text around each choice, made once, and the end (BR-01). */
 export class StreamFrame {
   readonly #includeUsage: boolean
   readonly #head: string
   readonly #open: string
-  /** What stands before and after the choice of each chunk, each in one piece of memory: hundreds of chunks are made with them. */
-  readonly #before: string
-  readonly #after: string
   readonly #usage: UsageSum
   #info: RunInfo | undefined
   #headersWentEarly = false
@@ -35,8 +27,6 @@ export class StreamFrame {
     this.#head = envelopeJson(envelope, kind)
     // With usage asked for, all chunks but the last carry a null one (API reference).
     this.#open = includeUsage ? ',"usage":null' : ''
-    this.#before = inOnePiece('data: ', this.#head, ',"choices":[')
-    this.#after = `]${this.#open}}\n\n`
   }
 
   headersWentEarly(): void {
@@ -45,7 +35,7 @@ export class StreamFrame {
 
   /** @param choice JSON */
   chunk(choice: string): string {
-    return this.#before + choice + this.#after
+    return `data: ${this.#head},"choices":[${choice}]${this.#open}}\n\n`
   }
 
   /** The chunk that ends a choice. */

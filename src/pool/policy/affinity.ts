@@ -15,15 +15,11 @@ export function hasFreeSlot(instance: Instance): boolean {
   return instance.leases < instance.slots.length
 }
 
-/** Of the many slots that are looked at for each request two are kept: the best, and one that is filled anew. */
 interface Candidate extends SlotChoice {
-  instance: Instance
-  index: number
-  fit: SlotChoice['fit']
-  slot: Slot
-  shared: number
+  readonly slot: Slot
+  readonly shared: number
   /** Characters of the shared beginning. */
-  size: number
+  readonly size: number
   /** What would be lost with the slot's context, once it was asked for. */
   value: number | undefined
 }
@@ -33,17 +29,11 @@ function continues(slot: Slot, chain: Fingerprint, shared: number): boolean {
   return shared > 0 && (shared === slot.chain.length || shared === chain.length)
 }
 
-function emptyCandidate(instance: Instance, index: number, slot: Slot): Candidate {
-  return { instance, index, fit: 'empty', slot, shared: 0, size: 0, value: undefined }
-}
-
-function judge(one: Candidate, chain: Fingerprint): void {
-  const { slot } = one
+function candidate(instance: Instance, index: number, slot: Slot, chain: Fingerprint): Candidate {
   const shared = sharedBlocks(slot.chain, chain)
-  one.shared = shared
-  one.fit = slot.chain.length === 0 ? 'empty' : continues(slot, chain, shared) ? 'continues' : 'divergent'
-  one.size = shared === 0 ? 0 : (chain[shared - 1]?.end ?? 0)
-  one.value = undefined
+  const fit = slot.chain.length === 0 ? 'empty' : continues(slot, chain, shared) ? 'continues' : 'divergent'
+  const size = shared === 0 ? 0 : (chain[shared - 1]?.end ?? 0)
+  return { instance, index, fit, slot, shared, size, value: undefined }
 }
 
 /** Tokens of the slot's context, aged. Among slots of one model a token takes as long as any other. */
@@ -83,19 +73,15 @@ export function chooseSlot(
   at: number,
 ): SlotChoice | undefined {
   let best: Candidate | undefined
-  let next: Candidate | undefined
   const length = chain.at(-1)?.end ?? 0
   for (const instance of open) {
     for (let index = 0; index < instance.slots.length; index++) {
       const slot = instance.slots[index] as Slot
       if (slot.lease !== undefined || isLikeBest(best, instance, slot)) continue
-      next ??= emptyCandidate(instance, index, slot)
-      next.instance = instance
-      next.index = index
-      next.slot = slot
-      judge(next, chain)
-      const worthIt = Math.max(next.size, best?.size ?? 0) >= Math.min(WORTH_KEEPING, length / 2)
-      if (best === undefined || isBetter(next, best, worthIt, at)) [best, next] = [next, best]
+      const next = candidate(instance, index, slot, chain)
+      const size = Math.max(next.size, best?.size ?? 0)
+      const worthIt = size >= Math.min(WORTH_KEEPING, length / 2)
+      if (best === undefined || isBetter(next, best, worthIt, at)) best = next
     }
   }
   return best
