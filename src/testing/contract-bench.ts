@@ -114,3 +114,16 @@ export async function failure(
   assert.equal(thrown.code, code, thrown.message)
   return thrown
 }
+
+/** Gives up one of two loads that were begun at once. @returns the model of the other */
+export async function loadOneOfTwo(
+  load: (signal: AbortSignal) => Promise<LoadedModel>,
+): Promise<LoadedModel> {
+  const giving = new AbortController()
+  const given = load(giving.signal)
+  given.catch(() => undefined)
+  const kept = load(new AbortController().signal)
+  giving.abort()
+  await failure(given, 'aborted')
+  return await kept
+}

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
+import { likelihood } from '../../base/likelihood.ts'
 import type { EmbeddingTask } from '../../tasks/embedding-task.ts'
 import type { Part, Result } from '../../tasks/part.ts'
 import type { RerankTask } from '../../tasks/rerank-task.ts'
@@ -147,7 +148,8 @@ async function rankingInputs(
           .map(({ index, relevance_score: score }) => ({
             type: 'score',
             index: first + index,
-            score: sigmoid(score),
+            // The server gives the model's raw number; ours are from 0 to 1.
+            score: likelihood(score),
           }))
       },
   )
@@ -171,11 +173,6 @@ function batchesOf<Item>(items: readonly Item[]): { first: number; items: Item[]
     first: batch * AT_ONCE,
     items: items.slice(batch * AT_ONCE, (batch + 1) * AT_ONCE),
   }))
-}
-
-/** The server gives the model's raw number; ours are from 0 to 1. */
-function sigmoid(value: number): number {
-  return 1 / (1 + Math.exp(-value))
 }
 
 function requireDimensions(dimensions: number | undefined, length: number): void {

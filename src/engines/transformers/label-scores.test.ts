@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { judgementOf, likelihood, ranked, shares, zeroShotScores } from './label-scores.ts'
+import { likelihood } from '../../base/likelihood.ts'
+import { judgementOf, ranked, shares, zeroShotScores } from './label-scores.ts'
 
 describe('scores of labels', () => {
   it('of alternatives sum to 1, however large the numbers are', () => {

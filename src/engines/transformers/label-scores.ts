@@ -1,3 +1,5 @@
+import { likelihood } from '../../base/likelihood.ts'
+
 /** A label and how well it fits, 0…1. */
 export interface LabelScore {
   label: string
@@ -10,11 +12,6 @@ export function shares(logits: readonly number[]): number[] {
   const weights = logits.map((logit) => Math.exp(logit - most))
   const sum = weights.reduce((total, weight) => total + weight, 0)
   return weights.map((weight) => weight / sum)
-}
-
-/** How likely one thing is by itself. */
-export function likelihood(logit: number): number {
-  return 1 / (1 + Math.exp(-logit))
 }
 
 /** The likeliest first; equal ones stay in the order given. */

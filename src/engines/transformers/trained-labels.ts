@@ -1,6 +1,7 @@
 import { ModelyardError } from '../../base/errors.ts'
 import type { LoadPlan } from '../engine.ts'
-import { likelihood, ranked, shares, type LabelScore } from './label-scores.ts'
+import { likelihood } from '../../base/likelihood.ts'
+import { ranked, shares, type LabelScore } from './label-scores.ts'
 import type { Classifier, Tensor } from './transformers-module.ts'
 
 /** The numbers that a model that classifies gives, one for each of its labels. */

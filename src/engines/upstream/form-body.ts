@@ -10,7 +10,10 @@ export interface FormUpload {
   data: Uint8Array
 }
 
-/** A form with one file as it goes over the wire (RFC 7578), whole, so that it can be sent again. */
+/**
+ * A form with one file as it goes over the wire (RFC 7578), whole, so that it can be sent again. Texts stay as they are: Node's `FormData` would make
+ * each end of a line in them CRLF.
+ */
 export class FormBody {
   readonly contentType: string
   readonly bytes: Buffer

@@ -1,4 +1,5 @@
 import { isMap } from '../../base/is-map.ts'
+import { likelihood } from '../../base/likelihood.ts'
 import type { Part } from '../../tasks/part.ts'
 import type { ReadDocument } from './document-reader.ts'
 import { unreadable } from './upstream-error.ts'
@@ -27,7 +28,7 @@ export function rankedParts({ model, count, isRaw }: Ranking): ReadDocument {
     // Numbers of any size come from servers that nobody knows, too: order is what counts, and it stays.
     const isScaled = !isRaw && known.every((score) => score >= 0 && score <= 1)
     return known.map((score, index): Part => {
-      return { type: 'score', index, score: isScaled ? score : 1 / (1 + Math.exp(-score)) }
+      return { type: 'score', index, score: isScaled ? score : likelihood(score) }
     })
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { LoadProgress } from '../../engines/engine.ts'
-import { CONTEXT, failure } from '../contract-bench.ts'
+import { CONTEXT, failure, loadOneOfTwo } from '../contract-bench.ts'
 import type { ContractCheck } from '../contract-check.ts'
 
 export const loadCases: readonly ContractCheck[] = [
@@ -80,13 +80,7 @@ export const loadCases: readonly ContractCheck[] = [
     name: 'gives up one of two loads at once, the other is whole, and its end is nothing to a third model',
     async check(bench) {
       const plan = await bench.plan({ slots: 1, contextSize: CONTEXT })
-      const controller = new AbortController()
-      const given = bench.load(plan, { signal: controller.signal })
-      given.catch(() => undefined)
-      const kept = bench.load(plan)
-      controller.abort()
-      await failure(given, 'aborted')
-      const model = await kept
+      const model = await loadOneOfTwo((signal) => bench.load(plan, { signal }))
       await bench.assertUsable(model)
       await model.unload()
       await bench.assertUsable(await bench.shared())

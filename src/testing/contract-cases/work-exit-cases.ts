@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { sleep } from '../../base/clock.ts'
 import type { LoadedModel } from '../../engines/engine.ts'
-import { failure, readAll } from '../contract-bench.ts'
+import { failure, loadOneOfTwo, readAll } from '../contract-bench.ts'
 import { endStandingStill, isThere, NEWS_LIMIT, send } from '../process-of-model.ts'
 import type { WorkBench, WorkCheck } from '../work-bench.ts'
 
@@ -73,13 +73,7 @@ export const workLifeCases: Readonly<Record<string, WorkCheck>> = {
   'gives up one of two loads at once, the other is whole, and its end is nothing to a third model': async (
     bench,
   ) => {
-    const controller = new AbortController()
-    const given = bench.load(undefined, controller.signal)
-    given.catch(() => undefined)
-    const kept = bench.load()
-    controller.abort()
-    await failure(given, 'aborted')
-    const model = await kept
+    const model = await loadOneOfTwo((signal) => bench.load(undefined, signal))
     await bench.assertUsable(model)
     await model.unload()
     await bench.assertUsable(await bench.shared())
