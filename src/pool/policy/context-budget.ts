@@ -116,13 +116,26 @@ function trimModel(step: Step, model: string): void {
   }
 }
 
-/** What is wholly the beginning of a newer one is of no use beside it. */
+/** Those that are of no use beside a newer one. Who is read just now stays until he has been: {@link dropOutgrown}. */
 export function dropBeginningsOf(step: Step, newer: ParkedContext): void {
-  for (const context of step.state.contexts.parked) {
-    if (context.id === newer.id || context.writer !== undefined || context.isKept) continue
-    if (isAwaited(step.state, context.id)) continue
-    if (context.model !== newer.model || context.identity !== newer.identity) continue
-    if (sharedBlocks(context.chain, newer.chain) === context.chain.length)
-      dropContext(step, context, 'a longer one begins with it')
-  }
+  for (const context of step.state.contexts.parked)
+    if (isOutgrown(step.state, context, newer)) dropContext(step, context, OUTGROWN)
+}
+
+/** The same asked of the older one, which may have been being written or read when a newer one became safe. */
+export function dropOutgrown(step: Step, id: string | undefined): void {
+  const context = id === undefined ? undefined : findContext(step.state, id)
+  if (context === undefined) return
+  const isOfNoUse = step.state.contexts.parked.some((newer) => isOutgrown(step.state, context, newer))
+  if (isOfNoUse) dropContext(step, context, OUTGROWN)
+}
+
+const OUTGROWN = 'a longer one begins with it'
+
+/** It is wholly the beginning of the newer one, which would survive a kill of the server. */
+function isOutgrown(state: PoolState, context: ParkedContext, newer: ParkedContext): boolean {
+  if (context.id === newer.id || !newer.isSettled) return false
+  if (context.model !== newer.model || context.identity !== newer.identity) return false
+  if (context.writer !== undefined || context.isKept || isAwaited(state, context.id)) return false
+  return sharedBlocks(context.chain, newer.chain) === context.chain.length
 }

@@ -1,4 +1,4 @@
-import { dropBeginningsOf, dropContext, findContext, setContexts } from './context-budget.ts'
+import { dropBeginningsOf, dropContext, dropOutgrown, findContext, setContexts } from './context-budget.ts'
 import { blend, isTail, learnSpeed, savedTime } from './context-worth.ts'
 import { contextsDraft, contextsWith, instanceWith, leaseWith, modelDraft, type Draft } from './copies.ts'
 import type { ConfirmedUsage, EventOf } from './messages.ts'
@@ -19,7 +19,7 @@ export function contextsFound(step: Step, { contexts, room }: EventOf<'contexts-
   const known = new Set(step.state.contexts.parked.map(({ id }) => id))
   const found = contexts
     .filter(({ id }) => !known.has(id))
-    .map((context) => ({ ...context, writer: undefined }))
+    .map((context) => ({ ...context, writer: undefined, isSettled: true }))
   const numbers = found.map(({ id }) => Number(id.split('-').at(-1)) || 0)
   const number = Math.max(step.state.contexts.number, ...numbers)
   step.state.contexts = {
@@ -28,6 +28,7 @@ export function contextsFound(step: Step, { contexts, room }: EventOf<'contexts-
     room,
     number,
   }
+  for (const { id } of found) dropOutgrown(step, id)
 }
 
 /** BR-56: how much the disk has room for changes all the time. */
@@ -45,12 +46,16 @@ export function parkFinished(step: Step, event: EventOf<'park-finished'>): void 
   learnFromWriting(step, written, took)
   const { id, model, tokens } = written
   announce(step, 'context-parked', { model, context: id, tokens, bytes, took })
+  dropOutgrown(step, id)
 }
 
 /** What was parked survives a kill at any moment: earlier turns go when the later one is safe, and not before. */
 export function parkSettled(step: Step, { context: id }: EventOf<'park-settled'>): void {
   const context = findContext(step.state, id)
-  if (context !== undefined) dropBeginningsOf(step, context)
+  if (context === undefined) return
+  const settled = { ...context, isSettled: true }
+  replace(step, settled)
+  dropBeginningsOf(step, settled)
 }
 
 export function parkFailed(step: Step, { context: id, reason }: EventOf<'park-failed'>): void {
@@ -73,7 +78,8 @@ export function restoreFinished(step: Step, event: EventOf<'restore-finished'>):
     const { model, tokens } = context
     replace(step, { ...context, usedAt: step.at })
     learnFromReading(step, context, took)
-    return announce(step, 'context-restored', { model, instance: id, context: context.id, tokens, took })
+    announce(step, 'context-restored', { model, instance: id, context: context.id, tokens, took })
+    return dropOutgrown(step, context.id)
   }
   if (context !== undefined) dropContext(step, context, 'it could not be read back, or is of another model')
 }

@@ -1,4 +1,5 @@
 import { announceRelease } from './leave.ts'
+import { dropOutgrown } from './context-budget.ts'
 import { noteSuccess } from './failure.ts'
 import { learnFromRun } from './handle-contexts.ts'
 import { forgetUnwritten } from './park.ts'
@@ -91,6 +92,7 @@ export function leaseReleased(step: Step, event: EventOf<'lease-released'>): voi
   if (lease.within === undefined) step.state.runs = step.state.runs - 1
   announceRelease(step, instance, event.slot, lease)
   if (event.unprepared === true) forgetUnwritten(step, ({ id }) => lease.parking.includes(id))
+  dropOutgrown(step, lease.reading)
   learnFromRun(step, instance, lease, event)
   if (!event.untouched) noteSuccess(step, instance)
 }

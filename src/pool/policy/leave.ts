@@ -1,6 +1,7 @@
 import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { SerializedError } from '../../base/errors.ts'
+import { dropOutgrown } from './context-budget.ts'
 import { instanceWith } from './copies.ts'
 import { costSentence } from './cost.ts'
 import { forgetUnwritten, parkAll } from './park.ts'
@@ -100,6 +101,7 @@ export function cutLeases(step: Step, id: string, error: SerializedError): void 
   const runs = instance.slots.filter(({ lease }) => lease !== undefined && lease.within === undefined).length
   step.state.runs = step.state.runs - runs
   setInstance(step, instanceWith(instance, { slots, leases: 0, usedAt: step.at }))
+  for (const { lease } of instance.slots) dropOutgrown(step, lease?.reading)
 }
 
 export function announceRelease(step: Step, instance: Instance, slot: number, lease: HeldLease): void {

@@ -128,7 +128,7 @@ export type PoolFact =
   /** Contexts that earlier servers parked in the folder, and the bytes its disk has room for. */
   | {
       readonly type: 'contexts-found'
-      readonly contexts: readonly Omit<ParkedContext, 'writer'>[]
+      readonly contexts: readonly Omit<ParkedContext, 'writer' | 'isSettled'>[]
       readonly room: number
     }
   | { readonly type: 'context-room-measured'; readonly room: number }

@@ -77,6 +77,7 @@ function newContext(step: Step, model: ModelState, instance: Instance, content: 
     orderedAt: step.at,
     isKept: false,
     writer: instance.id,
+    isSettled: false,
   }
 }
 

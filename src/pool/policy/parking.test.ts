@@ -7,6 +7,7 @@ import type { VisitRequest, Visitor } from '../simulation/visitor.ts'
 import type { World } from '../simulation/world.ts'
 import { bytesParked } from './context-budget.ts'
 import type { PoolCommand } from './messages.ts'
+import type { ParkedContext } from './state.ts'
 
 const turn = (conversation: string, number = 0): ReturnType<typeof requestChain> =>
   requestChain(conversation, conversation, number)
@@ -170,6 +171,61 @@ describe('contexts that survive (R16)', () => {
     expect(ofFirst()).toEqual([5])
   })
 
+  it('go when they have been read, if a later turn became safe meanwhile', () => {
+    const { world } = setting({ mode: 'worth' }, { slots: 2 })
+    for (const name of ['a', 'b', 'c']) visit(world, { chain: turn(name) })
+    visit(world, { chain: turn('a', 1) })
+    visit(world, { chain: turn('d') })
+    world.machine.shelf.isSlow = true
+    const lengthsOf = (name: string): number[] =>
+      world.state.contexts.parked
+        .filter(({ chain }) => chain[0]?.hash === name)
+        .map(({ chain }) => chain.length)
+    world.request({ model: 'm', chain: turn('e'), hold: 500 })
+    world.run(world.now + 1)
+    const other = world.request({ model: 'm', chain: requestChain('a', 'another', 1), hold: 500 })
+    world.run(world.now + 100)
+    expect(other.granted).toMatchObject({ restore: 'context-1' })
+    expect(lengthsOf('a')).toEqual([3, 5])
+    const { instance, slot, lease } = other.granted ?? { instance: '', slot: 0, lease: '' }
+    const reading = { type: 'restore-finished', context: 'context-1', instance, slot, lease } as const
+    world.send({ ...reading, isRestored: true, took: 33 })
+    expect(lengthsOf('a')).toEqual([5])
+  })
+
+  it('of which an earlier turn was left by a kill are found without it', () => {
+    const { world, commands } = setting({ mode: 'worth' })
+    const found = (id: string, chain: Fingerprint, more = {}): ParkedContext => ({
+      id,
+      chain,
+      model: 'm',
+      identity: 'm@0',
+      tokens: 500,
+      bytes: 1000,
+      worth: 100,
+      usedAt: 0,
+      orderedAt: 0,
+      isKept: false,
+      writer: undefined,
+      isSettled: true,
+      ...more,
+    })
+    const contexts = [
+      found('context-1', turn('a')),
+      found('context-2', turn('a', 1)),
+      found('context-3', turn('a', 1)),
+      found('context-4', turn('a').slice(0, 1), { isKept: true }),
+    ]
+    for (const { id, chain, bytes } of contexts)
+      world.machine.shelf.files.set(id, { content: chain, identity: 'm@0', bytes })
+    world.send({ type: 'contexts-found', contexts, room: 1e9 })
+    expect(ofType(commands, 'remove-context').map(({ context }) => context)).toEqual([
+      'context-1',
+      'context-2',
+    ])
+    expect(world.state.contexts.parked.map(({ id }) => id)).toEqual(['context-3', 'context-4'])
+  })
+
   it('BR-51, BR-61: of other weights or another kind of cache are dropped when the model is loaded anew', () => {
     const { world } = setting({ mode: 'worth' })
     visit(world, { chain: turn('a') })
@@ -232,9 +288,9 @@ describe('a context that somebody was promised', () => {
     visit(world, { chain: requestChain('s', 'a', 1) })
     visit(world, { chain: turn('c') })
     expect(world.state.contexts.parked.map(({ id }) => id)).toEqual(['context-1', 'context-2'])
-    world.run(world.now + 60_000)
-    visit(world, { chain: turn('d') })
     expect(ofType(commands, 'remove-context')).toEqual([])
+    world.run(world.now + 60_000)
+    expect(ofType(commands, 'remove-context')).toMatchObject([{ context: 'context-1' }])
   })
 })
 

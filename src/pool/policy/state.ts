@@ -71,6 +71,8 @@ export interface ParkedContext {
   readonly isKept: boolean
   /** The instance that writes it; undefined = it can be read. */
   readonly writer: string | undefined
+  /** It would be found again after a kill of the server. */
+  readonly isSettled: boolean
 }
 
 /** What is known of a model's contexts and what they were good for. */
