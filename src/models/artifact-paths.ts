@@ -5,13 +5,21 @@ import { fileNameOf } from './source.ts'
 import type { WheelSource } from './wheel-source.ts'
 
 /*
- * Layout below the models folder: hf/ORG/NAME/REVISION/FILE, pip/PACKAGE/VERSION/FILE, url/HOST/HASH/FILE, catalog/NAME/HASH/FILES. Files that people put there
+ * Layout below the models folder: hf/ORG/NAME/REVISION/FILE, hf/ORG/NAME/REVISION+safetensors/FILES, pip/PACKAGE/VERSION/FILE, url/HOST/HASH/FILE, catalog/NAME/HASH/FILES. Files that people put there
  * themselves may lie anywhere else in it.
  */
 
 /** Folder of a repository's revision. A revision with slashes is one folder name, so that no two revisions share files (F28). */
 export function hubFolder(models: string, { repository, revision }: HubSource): string {
   return join(models, 'hf', ...repository.split('/'), encodeURIComponent(revision))
+}
+
+/**
+ * Folder of a repository's model in safetensors: its own, since an engine takes all weights that it finds in it. No revision has a `+` in
+ * its folder's name.
+ */
+export function safetensorsFolder(models: string, source: HubSource): string {
+  return `${hubFolder(models, source)}+safetensors`
 }
 
 export function wheelPath(models: string, { package: name, version, member }: WheelSource): string {

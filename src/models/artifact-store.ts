@@ -1,5 +1,5 @@
-import { rm, stat } from 'node:fs/promises'
-import { resolve, sep } from 'node:path'
+import { rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, resolve, sep } from 'node:path'
 import { abortError } from '../base/abort.ts'
 import { type Clock, keepProcessAlive } from '../base/clock.ts'
 import { toModelyardError } from '../base/errors.ts'
@@ -127,7 +127,17 @@ export class ArtifactStore {
     for (const file of files) await rm(file, { force: true })
     const rests = files.flatMap((file) => [recordPath(file), `${file}.part`, `${file}.part.json`])
     for (const rest of rests) await rm(rest, { force: true })
+    await this.#removeEmptyFolders(files)
     return freed
+  }
+
+  /** Folders that nothing is in any more go as well, up to the models folder. */
+  async #removeEmptyFolders(files: readonly string[]): Promise<void> {
+    const root = resolve(this.folder)
+    for (const file of files) {
+      let folder = dirname(resolve(file))
+      while (folder.startsWith(root + sep) && (await removedWhenEmpty(folder))) folder = dirname(folder)
+    }
   }
 
   #listen(key: string, listener: EnsureOptions['onProgress']): () => void {
@@ -180,6 +190,13 @@ export class ArtifactStore {
       this.#clock,
     )
   }
+}
+
+async function removedWhenEmpty(folder: string): Promise<boolean> {
+  return rmdir(folder).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function fileSize(path: string): Promise<number> {

@@ -19,8 +19,9 @@ export function formatSource(source: ModelSource): string {
   }
 }
 
-function formatHubSource({ repository, quantization, file, revision }: HubSource): string {
-  const which = quantization === undefined ? '' : `:${quantization.toUpperCase()}`
+function formatHubSource({ repository, format, quantization, file, revision }: HubSource): string {
+  const choice = format ?? quantization?.toUpperCase()
+  const which = choice === undefined ? '' : `:${choice}`
   const path = file === undefined ? '' : `/${file}`
   return `hf:${repository}${which}${path}${revision === 'main' ? '' : `@${revision}`}`
 }

@@ -1,10 +1,12 @@
 import { wrongSource } from './source-error.ts'
 
-/** A file of a repository on a model hub. */
+/** A file of a repository on a model hub, or those of its files that are one model. */
 export interface HubSource {
   kind: 'hub'
   /** `org/name` */
   repository: string
+  /** Written like a quantisation: all files of the model in safetensors, also where the repository has GGUF files. */
+  format?: 'safetensors'
   /** For example `Q4_K_M`; picks the file when `file` is absent. */
   quantization?: string
   /** Path within the repository. */
@@ -13,7 +15,8 @@ export interface HubSource {
   revision: string
 }
 
-const EXPECTED = 'Expected hf:org/repo[:quant][/file][@revision], for example hf:org/model-GGUF:Q4_K_M.'
+const EXPECTED =
+  'Expected hf:org/repo[:quant][/file][@revision], for example hf:org/model-GGUF:Q4_K_M or hf:org/model:safetensors.'
 const FORM = /^hf:([\w][\w.-]*\/[\w][\w.-]*)(?::([\w.-]+))?(?:\/([^@]+))?(?:@([^@]+))?$/i
 
 /** @throws ModelyardError `config_invalid` */
@@ -29,10 +32,15 @@ export function parseHubSource(text: string): HubSource {
   return {
     kind: 'hub',
     repository,
-    ...(quantization === undefined ? {} : { quantization }),
+    ...choiceOf(quantization),
     ...(file === undefined ? {} : { file }),
     revision,
   }
+}
+
+function choiceOf(word: string | undefined): Pick<HubSource, 'format' | 'quantization'> {
+  if (word === undefined) return {}
+  return word.toLowerCase() === 'safetensors' ? { format: 'safetensors' } : { quantization: word }
 }
 
 /** Whether a path with slashes stays inside the folder it is put in, on every platform. */

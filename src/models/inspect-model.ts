@@ -90,7 +90,7 @@ type JudgedFolder = Pick<ModelFacts, 'format' | 'purpose' | 'onnx' | 'safetensor
 async function judgeFolder(path: string): Promise<JudgedFolder> {
   const isSafetensors = !(await isOnnxFolder(path)) && (await isSafetensorsFolder(path))
   if (!isSafetensors) return { format: 'onnx', ...(await readOnnxFolder(path)) }
-  return { format: 'safetensors', purpose: 'generation', ...(await readSafetensorsFolder(path)) }
+  return { format: 'safetensors', ...(await readSafetensorsFolder(path)) }
 }
 
 async function statOf(path: string): Promise<Stats> {

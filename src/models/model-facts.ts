@@ -55,6 +55,8 @@ export type ModelPurpose =
 export interface SafetensorsFacts {
   /** Of `config.json`: `qwen2`, `llama`, … */
   modelType: string
+  /** How its weights are stored, in words: `4 bits in groups of 64`, `bfloat16`. Absent where `config.json` does not say. */
+  quantization?: string
   /** Bytes of all weights as stored. */
   weightBytes: number
   layers: number

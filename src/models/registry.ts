@@ -7,6 +7,7 @@ import { scanModelsFolder } from './discovery/scan-models-folder.ts'
 import { findModelPlaces, type ModelPlace } from './model-places.ts'
 import { isCalled, type ModelSpec } from './model-spec.ts'
 import type { ServedModels } from './served-models.ts'
+import { sourceForEngine } from './source-for-engine.ts'
 
 export interface ModelRegistryOptions {
   /** Models of the configuration, in its order. */
@@ -231,11 +232,12 @@ export class ModelRegistry {
     return others.length === 0 ? only : undefined
   }
 
-  /** What the catalog knows of a model holds where the configuration says nothing. */
+  /** What the catalog knows of a model holds where the configuration says nothing; so does what its engine reads. */
   #withCatalog(spec: ModelSpec): ModelSpec {
     const { source } = spec
     const { catalog } = this.#artifacts
-    if (source === undefined || !Object.hasOwn(catalog, source)) return spec
+    if (source === undefined) return spec
+    if (!Object.hasOwn(catalog, source)) return { ...spec, source: sourceForEngine(source, spec.engine) }
     const known = catalog[source]?.spec
     return { ...known, ...spec, defaults: { ...known?.defaults, ...spec.defaults } }
   }

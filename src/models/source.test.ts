@@ -20,6 +20,8 @@ describe('parseSource (S1)', () => {
   it.each([
     ['hf:org/repo', {}],
     ['hf:org/repo:Q4_K_M', { quantization: 'Q4_K_M' }],
+    ['hf:org/repo:safetensors', { format: 'safetensors' }],
+    ['hf:org/repo:SAFETENSORS@v1', { format: 'safetensors', revision: 'v1' }],
     ['hf:org/repo/m.gguf', { file: 'm.gguf' }],
     ['hf:org/repo/sub folder/m.gguf', { file: 'sub folder/m.gguf' }],
     ['hf:org/repo@v1.0', { revision: 'v1.0' }],

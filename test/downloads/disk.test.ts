@@ -85,6 +85,16 @@ describe.skipIf(!mountable)('a disk that is full or read-only (BR-25)', () => {
     expect(hub.fileRequests).toEqual([])
   })
 
+  it('is seen before the first of several files of a folder is fetched, by all of them together', async () => {
+    const weights = ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors']
+    hub.add('org/folder', 'config.json', { content: Buffer.from('{}'), sha256: null })
+    for (const name of weights) hub.add('org/folder', name, content)
+    const { message, details } = await refusal(store().ensure('hf:org/folder'))
+    expect(message).toMatch(/8 MiB are needed/)
+    expect(details['need']).toBe(2 * content.length + 2)
+    expect(hub.fileRequests.filter(({ path }) => path.endsWith('.safetensors'))).toEqual([])
+  })
+
   it('that fills up on the way keeps what came; the next try goes on from there without a restart', async () => {
     hub.speed = 4 * MIB
     const models = store()

@@ -485,7 +485,7 @@ describe('what is there already (F28)', () => {
   it('is removed with its record, and says how much that frees (S6)', async () => {
     expect(await store().sizeOf(target())).toBe(model.length)
     expect(await store().remove(target())).toBe(model.length)
-    expect(await readdir(join(target(), '..'))).toEqual([])
+    expect(existsSync(join(target(), '..'))).toBe(false)
   })
 })
 
@@ -527,7 +527,7 @@ describe('which file (S1)', () => {
     await store().ensure('hf:org/repo:Q8_0')
     expect(hub.fileRequests).toHaveLength(1)
     expect(await store().remove(path)).toBe(3 * (model.length + (shards[0]?.length ?? 0)))
-    expect(await readdir(join(path, '..'))).toEqual([])
+    expect(existsSync(join(path, '..'))).toBe(false)
   })
 
   it('files of one name from two addresses do not collide', async () => {

@@ -35,6 +35,8 @@ export class HubServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = []
   /** By `repository@revision`; revisions have their own commit. */
   readonly repositories: Map<string, Map<string, ServedFile>> = new Map()
+  /** By `repository@revision`: what a branch names now, where it has moved. */
+  readonly commits: Map<string, string> = new Map()
   /** Plain files by path, for sources that are addresses. */
   readonly files: Map<string, ServedFile> = new Map()
   /** Applied to requests for files, the first to each, in turn. */
@@ -126,9 +128,13 @@ export class HubServer implements AsyncDisposable {
     if (match === null) return this.files.get(path)
     const [, repository, commit, name = ''] = match
     for (const [key, files] of this.repositories) {
-      if (key.startsWith(`${repository}@`) && commitOf(key) === commit) return files.get(name)
+      if (key.startsWith(`${repository}@`) && this.#commitOf(key) === commit) return files.get(name)
     }
     return undefined
+  }
+
+  #commitOf(key: string): string {
+    return this.commits.get(key) ?? commitOf(key)
   }
 
   #redirectTo(request: IncomingMessage, response: ServerResponse, file: ServedFile): void {
@@ -148,13 +154,13 @@ export class HubServer implements AsyncDisposable {
     const key =
       revision === null
         ? [...this.repositories.keys()].find(
-            (known) => known.startsWith(`${tree?.[1]}@`) && commitOf(known) === tree?.[2],
+            (known) => known.startsWith(`${tree?.[1]}@`) && this.#commitOf(known) === tree?.[2],
           )
         : `${revision[1]}@${revision[2]}`
     const files = key === undefined ? undefined : this.repositories.get(key)
     if (files === undefined || key === undefined) {
       response.writeHead(404).end('{"error":"Repository not found"}')
-    } else if (tree === null) response.end(JSON.stringify({ id: revision?.[1], sha: commitOf(key) }))
+    } else if (tree === null) response.end(JSON.stringify({ id: revision?.[1], sha: this.#commitOf(key) }))
     else response.end(JSON.stringify([...files].map(treeEntry)))
   }
 

@@ -56,7 +56,6 @@ function renderModel({
   endpoint,
   problem,
 }: ShownModel): string {
-  const gguf = facts?.gguf
   return renderFields([
     ['model', id],
     ['name', name === id ? undefined : name],
@@ -69,11 +68,7 @@ function renderModel({
     ['source', source ?? undefined],
     ['file', path ?? (source === null || state === 'missing' ? undefined : 'not fetched yet')],
     ['size', facts === null ? undefined : formatBytes(facts.fileSize)],
-    ['architecture', gguf?.architecture],
-    ['parameters', gguf === undefined ? undefined : `${(gguf.parameterCount / 1e6).toFixed(1)} million`],
-    ['weights', gguf?.fileType],
-    ['trained for', gguf === undefined ? undefined : `${gguf.contextLength} tokens`],
-    ['template', gguf === undefined ? undefined : gguf.chatTemplate === undefined ? 'none' : 'yes'],
+    ...(facts === null ? [] : fileFields(facts)),
     ['can', capabilities === null ? undefined : namesOf(capabilities)],
     [
       'when aborted',
@@ -82,6 +77,18 @@ function renderModel({
     ...(endpoint === undefined ? [] : endpointFields(endpoint)),
     ['problem', problem],
   ])
+}
+
+function fileFields({ gguf, safetensors }: ModelFacts): [label: string, value: string | undefined][] {
+  const text = gguf ?? safetensors
+  if (text === undefined) return []
+  return [
+    ['architecture', gguf?.architecture ?? safetensors?.modelType],
+    ['parameters', gguf === undefined ? undefined : `${(gguf.parameterCount / 1e6).toFixed(1)} million`],
+    ['weights', gguf?.fileType ?? safetensors?.quantization],
+    ['trained for', `${text.contextLength} tokens`],
+    ['template', text.chatTemplate === undefined ? 'none' : 'yes'],
+  ]
 }
 
 function endpointFields({

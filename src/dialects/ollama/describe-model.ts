@@ -13,14 +13,14 @@ export interface ModelDetails {
 }
 
 export function detailsOf({ facts, recipe }: ModelDescription): ModelDetails {
-  const family = facts?.gguf?.architecture ?? ''
+  const family = facts?.gguf?.architecture ?? facts?.safetensors?.modelType ?? ''
   return {
     parent_model: recipe?.from ?? '',
     format: facts?.format ?? '',
     family,
     families: family === '' ? [] : [family],
     parameter_size: facts?.gguf === undefined ? '' : parameterSize(facts.gguf.parameterCount),
-    quantization_level: facts?.gguf?.fileType ?? '',
+    quantization_level: facts?.gguf?.fileType ?? facts?.safetensors?.quantization ?? '',
   }
 }
 

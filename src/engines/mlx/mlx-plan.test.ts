@@ -46,6 +46,13 @@ function planOf(
   return planMlx(spec, facts, host)
 }
 
+it.each(['embedding', 'classification'] as const)('weights for %s are refused before a load', (purpose) => {
+  const facts: ModelFacts = { ...planOf(TEXT).facts, purpose }
+  expect(() => planMlx(specOf('one', { engine: 'mlx' }), facts, HOST)).toThrow(
+    `Model "one" has safetensors for ${purpose}; mlx runs models that write text.`,
+  )
+})
+
 describe('what a model that sees needs in mlx', () => {
   it('is planned as such, with the part that sees in its weights and its work in the memory taken later', () => {
     const { capabilities, footprint, takenLater } = planOf(SEEING)

@@ -53,6 +53,12 @@ export function planMlx(spec: ModelSpec, facts: ModelFacts, host: HostFacts): Lo
       `Model "${spec.id}" is no folder with safetensors and a config.json; mlx runs nothing else.`,
     )
   }
+  if (facts.purpose !== 'generation') {
+    throw new ModelyardError(
+      'unsupported',
+      `Model "${spec.id}" has safetensors for ${facts.purpose}; mlx runs models that write text. Take the same model as GGUF or ONNX files.`,
+    )
+  }
   const vision = wantedVision(spec, safetensors, options)
   const contextSize = contextOf(spec, { facts: safetensors, vision }, host)
   requireSane(spec, contextSize, safetensors)

@@ -35,8 +35,9 @@ function nameOfSource(text: string): string {
   const source = parseSource(text)
   switch (source.kind) {
     case 'hub': {
-      const { repository, quantization, file, revision } = source
-      const which = quantization === undefined ? '' : `:${quantization}`
+      const { repository, format, quantization, file, revision } = source
+      const choice = format ?? quantization
+      const which = choice === undefined ? '' : `:${choice}`
       const path = file === undefined ? '' : `/${nameOfFile(file)}`
       return `${repository}${which}${path}${revision === 'main' ? '' : `:${revision}`}`
     }

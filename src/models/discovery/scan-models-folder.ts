@@ -2,12 +2,13 @@ import type { Stats } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { readRecord } from '../downloads/artifact-record.ts'
+import { FOLDER_LIST, readFolderList } from '../downloads/model-files.ts'
 import { parseShardName, shardPaths } from '../gguf/shards.ts'
 import { isCompanion } from './find-local-model.ts'
 
 /** A model that lies in the models folder. */
 export interface FoundModel {
-  /** The file to open: the first shard of a split model. */
+  /** What is opened: the file, the first shard of a split model, or the folder of a model that is one. */
   path: string
   /** Path from the models folder, `/` between its parts. */
   name: string
@@ -33,8 +34,8 @@ const DEEPEST = 12
 const MOST_FILES = 10_000
 
 /**
- * The models below a folder, in the order of their names: one for each split model, companions attached, a model that is reached on
- * several ways once. Links that form a circle end it (BR-22).
+ * The models below a folder, in the order of their names: one for each split model and each folder that was fetched as one, companions attached, a
+ * model that is reached on several ways once. Links that form a circle end it (BR-22).
  */
 export async function scanModelsFolder(folder: string): Promise<Scan> {
   const walk = new Walk(folder)
@@ -44,7 +45,11 @@ export async function scanModelsFolder(folder: string): Promise<Scan> {
     const model = await describe(folder, file, walk.files)
     if (model !== undefined) models.push(model)
   }
-  return { models, problems: walk.problems }
+  for (const path of walk.folders) {
+    const model = await describeFolder(folder, path)
+    if (model !== undefined) models.push(model)
+  }
+  return { models: models.sort((a, b) => (a.path < b.path ? -1 : 1)), problems: walk.problems }
 }
 
 interface SeenFile {
@@ -54,6 +59,8 @@ interface SeenFile {
 
 class Walk {
   readonly files: SeenFile[] = []
+  /** Those that were fetched whole. */
+  readonly folders: string[] = []
   readonly problems: string[] = []
   readonly #root: string
   readonly #seen = new Set<string>()
@@ -75,6 +82,7 @@ class Walk {
       if (folder !== this.#root || error.code !== 'ENOENT') this.problems.push(`${folder}: ${error.code}`)
       return []
     })
+    if (entries.some(({ name }) => name === FOLDER_LIST)) this.folders.push(folder)
     // Links last, so that a model is known by its own place.
     const order = entries.sort(
       (a, b) => Number(a.isSymbolicLink()) - Number(b.isSymbolicLink()) || (a.name < b.name ? -1 : 1),
@@ -100,6 +108,25 @@ class Walk {
   }
 }
 
+/** Undefined for folders of the catalog, which knows where its models are. */
+async function describeFolder(root: string, path: string): Promise<FoundModel | undefined> {
+  const { sources = [], paths } = (await readFolderList(path)) ?? { paths: [] }
+  if (sources.length === 0) return undefined
+  const sizes = await Promise.all(paths.map(async (file) => (await stat(file).catch(() => undefined))?.size))
+  return {
+    path,
+    name: nameIn(root, path),
+    bytes: sizes.reduce<number>((sum, size = 0) => sum + size, 0),
+    sources,
+    companions: [],
+    ...problemOf(paths[sizes.indexOf(undefined)], paths[sizes.indexOf(0)]),
+  }
+}
+
+function nameIn(root: string, path: string): string {
+  return relative(root, path).split(sep).join('/')
+}
+
 /** Undefined for files that belong to another one's model. */
 async function describe(
   folder: string,
@@ -116,23 +143,18 @@ async function describe(
   const bytes = there.reduce((sum, part) => sum + (part?.stats.size ?? 0), 0)
   return {
     path: parts[0] ?? file.path,
-    name: relative(folder, parts[0] ?? file.path)
-      .split(sep)
-      .join('/'),
+    name: nameIn(folder, parts[0] ?? file.path),
     bytes,
     sources: (await readRecord(file.path))?.sources ?? [],
     companions: companionsOf(file, all),
-    ...problemOf(missing, there),
+    ...problemOf(missing, there.find((part) => part?.stats.size === 0)?.path),
   }
 }
 
-function problemOf(
-  missing: string | undefined,
-  files: readonly (SeenFile | undefined)[],
-): { problem?: string } {
+/** By the places of a file that is not there, and of one that is empty. */
+function problemOf(missing: string | undefined, empty: string | undefined): { problem?: string } {
   if (missing !== undefined) return { problem: `its part ${missing} is missing` }
-  const empty = files.find((file) => file?.stats.size === 0)
-  return empty === undefined ? {} : { problem: `${empty.path} is empty` }
+  return empty === undefined ? {} : { problem: `${empty} is empty` }
 }
 
 function companionsOf(file: SeenFile, all: readonly SeenFile[]): string[] {

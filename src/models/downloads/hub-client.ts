@@ -60,6 +60,15 @@ export class HubClient {
     return this.#url(`/${repository}/resolve/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`)
   }
 
+  /** What a file of a commit says, kept nowhere. @throws ModelyardError `download_failed`, for what is no JSON, too */
+  async readJson(
+    { repository, ...request }: Pick<HubRequest, 'repository' | 'signal' | 'answerWithin'>,
+    commit: string,
+    path: string,
+  ): Promise<unknown> {
+    return (await this.#getJson(this.fileUrl(repository, commit, path), request)).value
+  }
+
   async #tree({ repository, ...request }: HubRequest, commit: string): Promise<HubFile[]> {
     const files: HubFile[] = []
     let next: URL | undefined = this.#url(`/api/models/${repository}/tree/${commit}?recursive=true`)

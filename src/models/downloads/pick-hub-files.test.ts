@@ -50,7 +50,8 @@ describe('pickHubFiles', () => {
       'several that fit: a.gguf, b.gguf. Name one: hf:o/r/a.gguf',
     )
     expect(() => pick('hf:o/r:Q8_0', 'a-Q8_0.gguf', 'b/a-Q8_0.gguf')).toThrow('several that fit')
-    expect(() => pick('hf:o/r', 'model.safetensors')).toThrow('has no GGUF file')
+    expect(() => pick('hf:o/r', 'README.md')).toThrow('has neither GGUF files nor safetensors. Look')
+    expect(() => pick('hf:o/r', 'pytorch_model.bin')).toThrow('those are never fetched')
   })
 
   it('takes all shards of a set, in a folder named after the quantisation too (S4)', () => {

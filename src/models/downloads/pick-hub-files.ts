@@ -1,8 +1,9 @@
-import { ModelyardError } from '../../base/errors.ts'
+import type { ModelyardError } from '../../base/errors.ts'
 import { nearestNames } from '../../base/nearest.ts'
 import { parseShardName } from '../gguf/shards.ts'
 import type { HubSource } from '../hub-source.ts'
 import type { HubFile } from './hub-client.ts'
+import { notInRepository as notFound } from './hub-error.ts'
 
 /** What to take where nobody says: small and good first. */
 const PREFERRED = ['Q4_K_M', 'Q4_K_S', 'Q5_K_M', 'Q4_0', 'Q6_K', 'Q8_0', 'F16', 'BF16', 'F32']
@@ -21,10 +22,25 @@ export function pickHubFiles(source: HubSource, files: readonly HubFile[]): HubM
   if (source.file !== undefined) return named(source, source.file, files)
   const models = modelsAmong(files)
   if (source.quantization !== undefined) return ofQuantization(source, source.quantization, models)
-  if (models.length === 0)
-    throw notFound(source, 'has no GGUF file. Look for a repository with "GGUF" in its name.')
+  if (models.length === 0) throw noModel(source, files)
   const best = PREFERRED.map((name) => models.find(([first]) => hasQuantization(first.path, name)))
   return best.find((model) => model !== undefined) ?? onlyModel(source, models)
+}
+
+/** Whether there is a GGUF file that can be chosen. */
+export function hasGgufModel(files: readonly HubFile[]): boolean {
+  return modelsAmong(files).length > 0
+}
+
+function noModel(source: HubSource, files: readonly HubFile[]): ModelyardError {
+  const pickled = files.some(({ path }) => /\.(bin|pt|pth|ckpt)$/i.test(path))
+  const why = pickled
+    ? ' Its weights are pickles, which run program code when they are opened: those are never fetched.'
+    : ''
+  return notFound(
+    source,
+    `has neither GGUF files nor safetensors.${why} Look for a repository with "GGUF" in its name.`,
+  )
 }
 
 function named(source: HubSource, path: string, files: readonly HubFile[]): HubModel {
@@ -95,10 +111,4 @@ function withShards(source: HubSource, file: HubFile, files: readonly HubFile[])
 function hasQuantization(path: string, name: string): boolean {
   const word = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return new RegExp(`(^|[-._/])${word}([-./]|$)`, 'i').test(path)
-}
-
-function notFound(source: HubSource, what: string): ModelyardError {
-  return new ModelyardError('model_not_found', `${source.repository} (${source.revision}) ${what}`, {
-    details: { repository: source.repository, revision: source.revision },
-  })
 }

@@ -2,11 +2,15 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMap } from '../../base/is-map.ts'
 import { invalidFile } from '../gguf/invalid-file.ts'
-import type { SafetensorsFacts } from '../model-facts.ts'
+import type { ModelPurpose, SafetensorsFacts } from '../model-facts.ts'
+import { purposeOfSafetensors } from './safetensors-purpose.ts'
+import { TEXT_PARTS } from './text-parts.ts'
 import { visionOf } from './vision-part.ts'
+import { quantizationOf } from './quantization.ts'
 
 /** A folder that is one model. */
 export interface SafetensorsFolder {
+  purpose: ModelPurpose
   safetensors: SafetensorsFacts
   /** Absolute paths of all that belongs to the model. */
   files: string[]
@@ -15,6 +19,8 @@ export interface SafetensorsFolder {
 /** Configurations are kilobytes; those of tokenizers with thousands of added tokens some megabytes. */
 const MOST_CONFIGURATION = 32 * 2 ** 20
 const BELONGING = /\.(safetensors|json|jinja|model|txt|tiktoken)$/
+/** What we note beside fetched files, and of files on their way. */
+const NOTES = /\.(modelyard|part)\.json$/
 
 type Fields = Record<string, unknown>
 
@@ -26,7 +32,7 @@ export async function isSafetensorsFolder(folder: string): Promise<boolean> {
 
 /** What a folder with safetensors is, by its configuration. @throws ModelyardError `model_file_invalid` for one that cannot be read */
 export async function readSafetensorsFolder(folder: string): Promise<SafetensorsFolder> {
-  const names = (await readdir(folder)).filter((name) => BELONGING.test(name)).sort()
+  const names = (await readdir(folder)).filter((name) => BELONGING.test(name) && !NOTES.test(name)).sort()
   const path = join(folder, 'config.json')
   const configuration = await readFields(path)
   const sizes = await Promise.all(
@@ -36,9 +42,12 @@ export async function readSafetensorsFolder(folder: string): Promise<Safetensors
   const weights = names.filter(isWeights).map((name) => join(folder, name))
   const vision = await visionOf(configuration, weights)
   const { model_file: codeFile } = configuration
+  const quantization = quantizationOf(configuration)
   return {
+    purpose: purposeOfSafetensors(configuration),
     safetensors: {
       ...shapeOf(configuration, path),
+      ...(quantization !== undefined && { quantization }),
       weightBytes: sizes.reduce((sum, size) => sum + size, 0),
       ...(chatTemplate !== undefined && { chatTemplate }),
       ...(vision !== undefined && { vision }),
@@ -48,14 +57,11 @@ export async function readSafetensorsFolder(folder: string): Promise<Safetensors
   }
 }
 
-/** Where models that see keep what concerns text. */
-const INNER = ['text_config', 'llm_config', 'language_config'] as const
-
 function shapeOf(
   configuration: Fields,
   path: string,
-): Omit<SafetensorsFacts, 'weightBytes' | 'chatTemplate' | 'vision' | 'codeFile'> {
-  const inner = INNER.map((name) => configuration[name]).find(isMap)
+): Omit<SafetensorsFacts, 'quantization' | 'weightBytes' | 'chatTemplate' | 'vision' | 'codeFile'> {
+  const inner = TEXT_PARTS.map((name) => configuration[name]).find(isMap)
   const fields = inner === undefined ? configuration : { ...configuration, ...inner }
   const need = (name: string): number => {
     const value = wholeOf(fields[name])
