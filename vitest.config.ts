@@ -18,8 +18,11 @@ const COMPILED = process.env['MODELYARD_COMPILED'] === '1' ? ['./test/compiled/c
  */
 const WAITING = ['test/{cli,clients,config,downloads}/**/*.test.ts', 'test/yard/neighbour.test.ts']
 
+/** Where tests run, nobody's own models or settings are seen. */
+const ALONE = './test/preparation/without-users-home.ts'
+
 const PROCESS = {
-  setupFiles: ['./test/preparation/await-engines.ts'],
+  setupFiles: [ALONE, './test/preparation/await-engines.ts'],
   testTimeout: 120_000,
   hookTimeout: 180_000,
 }
@@ -37,6 +40,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts'],
+          setupFiles: [ALONE],
           testTimeout: 30_000,
           isolate: false,
           sequence: { groupOrder: 0 },
