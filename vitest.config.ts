@@ -23,6 +23,8 @@ const ALONE = './test/preparation/without-users-home.ts'
 
 const PROCESS = {
   setupFiles: [ALONE, './test/preparation/await-engines.ts'],
+  // As long as `until` of the tests waits: the default is a second.
+  expect: { poll: { timeout: 20_000 } },
   testTimeout: 120_000,
   hookTimeout: 180_000,
 }

@@ -50,7 +50,7 @@ describe('lists of models that endpoints have', () => {
     await lists.replace([template()])
     expect(ids()).toEqual(['lab/model1'])
     clock.advance(MINUTE)
-    await vi.waitFor(() => expect(ids()).toContain('lab/model2'))
+    await vi.waitFor(() => expect(ids()).toContain('lab/model2'), 20_000)
     lists.close()
     clock.advance(10 * MINUTE)
     expect(asked).toBe(2)
@@ -74,7 +74,7 @@ describe('lists of models that endpoints have', () => {
     })
     await lists.replace([template()])
     clock.advance(MINUTE)
-    await vi.waitFor(() => expect(asked).toBe(2))
+    await vi.waitFor(() => expect(asked).toBe(2), 20_000)
     const [told] = await lists.refresh()
     expect(told?.problem).toContain('Nobody answers.')
     expect(events.filter(({ name }) => name === 'warning-raised')).toHaveLength(1)
@@ -89,7 +89,7 @@ describe('lists of models that endpoints have', () => {
     await begun
     expect(ids()).toEqual([])
     answer(list('late'))
-    await vi.waitFor(() => expect(ids()).toEqual(['lab/late']))
+    await vi.waitFor(() => expect(ids()).toEqual(['lab/late']), 20_000)
   })
 
   it('of an entry that was changed meanwhile are not taken for the new one', async () => {
@@ -101,6 +101,6 @@ describe('lists of models that endpoints have', () => {
     await Promise.all([first, second])
     answers[0]?.(list('old'))
     answers[1]?.(list('new'))
-    await vi.waitFor(() => expect(ids()).toEqual(['lab/new']))
+    await vi.waitFor(() => expect(ids()).toEqual(['lab/new']), 20_000)
   })
 })

@@ -167,7 +167,7 @@ describe.skipIf(process.platform === 'win32')('installing an engine', () => {
     const controller = new AbortController()
     const { context, err } = desk(controller.signal)
     const done = requireEngine(context, engines, ENGINE, { verbose: true })
-    void vi.waitFor(() => expect(err()).toContain('started')).finally(() => controller.abort())
+    void vi.waitFor(() => expect(err()).toContain('started'), 20_000).finally(() => controller.abort())
     await expect(done).rejects.toMatchObject({ code: 'aborted' })
     expect(await readdir(engines)).toEqual([])
   })

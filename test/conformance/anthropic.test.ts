@@ -398,7 +398,7 @@ describe('H2: the official Anthropic SDK', () => {
     it('BR-13: a stream that is left frees its slot', async () => {
       const stream = await client.messages.create({ ...say('forever'), stream: true })
       for await (const event of stream) if (event.type === 'content_block_delta') break
-      await expect.poll(() => yard.state().runs.active, { timeout: 1000 }).toBe(0)
+      await expect.poll(() => yard.state().runs.active).toBe(0)
     })
   })
 })

@@ -449,7 +449,7 @@ describe('H3: the official Ollama SDK', () => {
 
     it.each([0, '0', '0s'])('keep_alive %j unloads right after the answer', async (keep_alive) => {
       await client.chat({ model: 'talker', messages: user('Hi'), keep_alive })
-      await expect.poll(residents, { timeout: 5000 }).not.toContain('talker:latest')
+      await expect.poll(residents).not.toContain('talker:latest')
     })
 
     it.each(['', 'abc', true, [], {}, '5 minutes', '1d'])('keep_alive %j is a 400', async (keep_alive) => {
@@ -678,7 +678,7 @@ describe('H3: the official Ollama SDK', () => {
         }
       })()
       await expect(left).rejects.toThrow(/abort/i)
-      await expect.poll(() => hub.sending, { timeout: 5000 }).toBe(0)
+      await expect.poll(() => hub.sending).toBe(0)
       hub.speed = 0
     })
 
@@ -767,7 +767,7 @@ describe('H3: the official Ollama SDK', () => {
         for await (const { done } of stream) if (!done) stream.abort()
       })()
       await expect(reading).rejects.toThrow(/abort/i)
-      await expect.poll(() => yard.state().runs.active, { timeout: 1000 }).toBe(0)
+      await expect.poll(() => yard.state().runs.active).toBe(0)
     })
   })
 })

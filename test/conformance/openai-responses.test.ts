@@ -190,6 +190,6 @@ describe('the official OpenAI SDK: responses', () => {
     for await (const event of await client.responses.create({ ...ask('forever'), stream: true })) {
       if (event.type === 'response.output_text.delta' && ++deltas >= 3) break
     }
-    await expect.poll(() => yard.state().runs.active, { timeout: 1000, interval: 5 }).toBe(0)
+    await expect.poll(() => yard.state().runs.active).toBe(0)
   })
 })

@@ -219,7 +219,7 @@ describe('several callers in one process', () => {
     await vi.waitFor(() => expect(existsSync(`${target()}.part.json`)).toBe(true), 10_000)
     for (const controller of controllers) controller.abort()
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    await vi.waitFor(() => expect(existsSync(`${target()}.lock`)).toBe(false))
+    await vi.waitFor(() => expect(existsSync(`${target()}.lock`)).toBe(false), 20_000)
     expect(existsSync(target())).toBe(false)
     hub.speed = 0
     expect(await store.ensure(SOURCE)).toBe(target())

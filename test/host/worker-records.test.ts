@@ -22,7 +22,7 @@ function start(program: string, args: string[] = []): SupervisedChild {
 }
 
 async function ready(child: SupervisedChild): Promise<SupervisedChild> {
-  await expect.poll(() => child.logTail.length, { timeout: 20_000 }).toBeGreaterThan(0)
+  await expect.poll(() => child.logTail.length).toBeGreaterThan(0)
   return child
 }
 

@@ -195,7 +195,7 @@ describe(`${REQUESTS} requests that are nearly right, seed ${SEED}`, () => {
   }, 600_000) // prettier-ignore
 
   it('leave nothing behind: no run, and the next request is answered', async () => {
-    await expect.poll(() => yard.state().runs.active, { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => yard.state().runs.active).toBe(0)
     const messages = [{ role: 'user', content: 'Hi' }]
     const { text } = await send({
       shape: 'openai',

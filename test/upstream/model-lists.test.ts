@@ -203,7 +203,7 @@ describe('what an endpoint has', () => {
     fake.silent.add('/openapi.json')
     fake.documents.set('/openapi.json', { paths: { '/v1/chat/completions': {}, '/tokenize': {} } })
     const first = survey.factsOf(endpoint, 'remote', NEVER)
-    await vi.waitFor(() => expect(fake.keys).toHaveLength(2))
+    await vi.waitFor(() => expect(fake.keys).toHaveLength(2), 20_000)
     clock.advance(3000)
     const ofVllm = ['prefill', 'tokenInput'].map((name) => {
       return { name, has: true, source: 'it is served by vLLM' }

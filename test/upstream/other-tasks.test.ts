@@ -298,10 +298,10 @@ describe.each(CASES)('%s', (_, task, answer, path) => {
       const why = new Error('gone')
       const asked = ask(model, task, controller.signal)
       asked.catch(() => undefined)
-      await vi.waitFor(() => expect(fake.chats).toBe(before.chats + 1), 2000)
+      await vi.waitFor(() => expect(fake.chats).toBe(before.chats + 1), 20_000)
       controller.abort(why)
       await expect(asked).rejects.toThrow('aborted')
-      await vi.waitFor(() => expect(fake.left).toBe(before.left + 1), 2000)
+      await vi.waitFor(() => expect(fake.left).toBe(before.left + 1), 20_000)
     }
   })
 

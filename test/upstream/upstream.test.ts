@@ -271,18 +271,18 @@ describe('a model of an upstream', () => {
     const controller = new AbortController()
     const stream = model.run(chat('hi'), { slot: 0, keptPrefix: 0, signal: controller.signal })
     await expect(read(stream, () => controller.abort(new Error('gone')))).rejects.toThrow('aborted')
-    await vi.waitFor(() => expect(fake.left).toBe(1), 2000)
+    await vi.waitFor(() => expect(fake.left).toBe(1), 20_000)
     for await (const part of model.run(chat('hi'), { slot: 0, keptPrefix: 0, signal: NEVER })) {
       if (part.type === 'text') break
     }
-    await vi.waitFor(() => expect(fake.left).toBe(2), 2000)
+    await vi.waitFor(() => expect(fake.left).toBe(2), 20_000)
   })
 
   it('ends what runs when it is unloaded, with a clear error, and its exit is expected', async () => {
     fake.answers.splice(0, 9, endless)
     const model = await load()
     const answer = ask(model).catch((error: unknown) => error)
-    await vi.waitFor(() => expect(fake.chats).toBe(1), 2000)
+    await vi.waitFor(() => expect(fake.chats).toBe(1), 20_000)
     await model.unload()
     expect(await answer).toMatchObject({ code: 'run_cut' })
     expect((await model.exited).expected).toBe(true)

@@ -36,7 +36,7 @@ describe('what an answer waits for', () => {
     clock.advance(300)
     expect(shown()).toBe('')
     clock.advance(200)
-    await vi.waitFor(() => expect(shown()).toBe('\r\u001B[Kloading m'))
+    await vi.waitFor(() => expect(shown()).toBe('\r\u001B[Kloading m'), 20_000)
     await note.stop()
     await note.stop()
     expect(shown()).toBe('\r\u001B[Kloading m\r\u001B[K')
@@ -50,7 +50,7 @@ describe('what an answer waits for', () => {
     const looks = [Promise.reject(new Error('gone')), Promise.resolve('x'.repeat(100))]
     const note = new WaitingNote(err, clock, () => looks.shift() ?? Promise.resolve(undefined))
     clock.advance(400)
-    await vi.waitFor(() => expect(looks).toHaveLength(1))
+    await vi.waitFor(() => expect(looks).toHaveLength(1), 20_000)
     await Promise.resolve()
     await vi.waitFor(() => {
       clock.advance(400)
@@ -67,7 +67,7 @@ describe('what an answer waits for', () => {
     clock.advance(4999)
     expect(shown()).toBe('')
     clock.advance(1)
-    await vi.waitFor(() => expect(shown()).toBe('installing\n'))
+    await vi.waitFor(() => expect(shown()).toBe('installing\n'), 20_000)
     await silent.stop()
     await telling.stop()
     expect(shown()).toBe('installing\n')
