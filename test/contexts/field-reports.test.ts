@@ -6,7 +6,9 @@ import { ScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts'
 import type { YardEvent, YardEvents } from '../../src/events/event-map.ts'
 import type { Yard } from '../../src/yard.ts'
 import type { YardOptions } from '../../src/yard-options.ts'
+import { heldMemory } from '../held-memory.ts'
 import { makeTinyModel } from '../models/make-tiny-gguf.ts'
+import { soonest } from '../soonest.ts'
 import { HAS_LLAMA, ownYards, sleep, until, user } from '../yard/harness.ts'
 import { ask, begin, goOn } from './turns.ts'
 
@@ -117,14 +119,23 @@ describe.runIf(HAS_LLAMA)('field reports of contexts on disk, with real weights'
     const { yard, events } = await open({ models: { a: { ...a, keepAlive: 1 }, b } })
     const first = await ask(yard, 'a', begin('x'))
     await ask(yard, 'b', begin('y'))
-    let slowest = 0
-    while (dataOf(events, 'unload-finished').length === 0) {
-      const begun = performance.now()
-      await ask(yard, 'b', begin('y'))
-      slowest = Math.max(slowest, performance.now() - begun)
+    const delayed = async (): Promise<number> => {
+      const unloads = dataOf(events, 'unload-finished').length
+      let slowest = 0
+      while (dataOf(events, 'unload-finished').length === unloads) {
+        const begun = performance.now()
+        await ask(yard, 'b', begin('y'))
+        slowest = Math.max(slowest, performance.now() - begun)
+      }
+      return slowest
     }
     // Twelve tokens and a prompt that is there already, on a machine that may be busy.
-    expect(slowest).toBeLessThan(500)
+    const limit = 500
+    const slowest = await soonest(async () => {
+      if (yard.state().instances.every(({ model }) => model !== 'a')) await ask(yard, 'a', begin('x'))
+      return await delayed()
+    }, limit)
+    expect(slowest).toBeLessThan(limit)
     expect((await ask(yard, 'a', goOn(begin('x'), first.text))).cached).toBeGreaterThan(first.prompt - 5)
   })
 
@@ -248,14 +259,12 @@ describe('contexts of a scripted model', () => {
         for (let index = 0; index < count; index++) await ask(yard, 'm', begin(index % 2 === 0 ? 'a' : 'b'))
       }
       await round(200)
-      globalThis.gc?.()
-      const before = process.memoryUsage().heapUsed
+      const before = heldMemory()
       const restored = dataOf(events, 'context-restored').length
       await round(1000)
       expect(dataOf(events, 'context-restored').length - restored).toBeGreaterThanOrEqual(900)
       events.length = 0
-      globalThis.gc?.()
-      expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000)
+      expect(heldMemory() - before).toBeLessThan(20_000_000)
       await until(async () => (await readdir(join(test.home.path, 'contexts'))).length <= 4)
     },
   )

@@ -1,5 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { afterEach, describe, expect, it } from 'vitest'
+import { heldMemory } from '../held-memory.ts'
+import { AT_ONCE, soonest } from '../soonest.ts'
 import { CHAT, eventually, RawClient, startTestServer, type TestServer } from './test-server.ts'
 
 let server: TestServer
@@ -95,20 +97,23 @@ describe('events', () => {
     for (const client of clients) await client.until((text) => text.includes(': alive'))
     for (const client of clients) client.socket.pause()
     const message = 'x'.repeat(1000)
-    const before = process.memoryUsage().rss
+    const before = heldMemory()
     for (let round = 0; round < 200; round++) {
       for (let index = 0; index < 100; index++)
         server.events.emit('warning-raised', { code: String(round), message })
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    const started = performance.now()
-    expect((await server.post('/v1/chat/completions', CHAT)).status).toBe(200)
-    expect(performance.now() - started).toBeLessThan(500)
+    const answered = await soonest(async () => {
+      const started = performance.now()
+      expect((await server.post('/v1/chat/completions', CHAT)).status).toBe(200)
+      return performance.now() - started
+    })
+    expect(answered).toBeLessThan(AT_ONCE)
     // 20 MB × 5 watchers would be 100 MB.
-    expect(process.memoryUsage().rss - before).toBeLessThan(60 * 1024 ** 2)
+    expect(heldMemory() - before).toBeLessThan(60 * 1024 ** 2)
     for (const client of clients) client.socket.resume()
     for (const client of clients) {
-      await client.until((text) => text.includes('"id":20000,'), 10_000)
+      await client.until((text) => text.includes('"id":20000,'))
       expect(client.received).toContain('event: events-skipped')
       client.socket.destroy()
     }
@@ -118,9 +123,9 @@ describe('events', () => {
     server = await startTestServer()
     const { ended } = await watch()
     const started = performance.now()
-    await server.server.close({ drain: 5000 })
+    await server.server.close({ drain: 60_000 })
     await ended
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(performance.now() - started).toBeLessThan(20_000)
   })
 })
 

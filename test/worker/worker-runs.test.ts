@@ -3,6 +3,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sleep, SystemClock } from '../../src/base/clock.ts'
 import { ModelyardError } from '../../src/base/errors.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
+import { heldMemory } from '../held-memory.ts'
+import { AT_ONCE, soonest } from '../soonest.ts'
 import { collect, createWorkerEngine, load, order } from './worker-fixtures.ts'
 
 const clock = new SystemClock()
@@ -51,11 +53,14 @@ describe('a run through a worker', () => {
   })
 
   it('joins texts that queue up, so that 50,000 tiny parts take less than 2 s', async () => {
-    const started = clock.now()
-    const { parts, text } = await collect(model, { parts: 50_000, text: 'ab' })
-    expect(text).toBe('ab'.repeat(50_000))
-    expect(parts.length).toBeLessThan(25_000)
-    expect(clock.now() - started).toBeLessThan(2000)
+    const took = await soonest(async () => {
+      const started = clock.now()
+      const { parts, text } = await collect(model, { parts: 50_000, text: 'ab' })
+      expect(text).toBe('ab'.repeat(50_000))
+      expect(parts.length).toBeLessThan(25_000)
+      return clock.now() - started
+    }, 2000)
+    expect(took).toBeLessThan(2000)
   })
 
   it('keeps four runs at once apart', async () => {
@@ -71,10 +76,11 @@ describe('a run through a worker', () => {
     const before = await model.countTokens(order({ count: 'made' }))
     const stream = model.run(order({ parts: 5000 }), { slot: 0, keptPrefix: 0, signal: never() })
     await stream.next()
+    const made = async (): Promise<number> => (await model.countTokens(order({ count: 'made' }))) - before
+    await expect.poll(made).toBeGreaterThan(100)
+    // It would have made all of them by then.
     await sleep(clock, 300)
-    const made = (await model.countTokens(order({ count: 'made' }))) - before
-    expect(made).toBeGreaterThan(100)
-    expect(made).toBeLessThanOrEqual(320)
+    expect(await made()).toBeLessThanOrEqual(320)
     let step = await stream.next()
     while (step.done !== true) step = await stream.next()
     expect(step.value.usage.completionTokens).toBe(5000)
@@ -100,13 +106,16 @@ describe('a run through a worker', () => {
 describe('an abort', () => {
   it('ends the run within 250 ms with the reason of the signal, and frees the slot in the worker', async () => {
     const model = await open()
-    const abort = new AbortController()
-    const running = collect(model, { hang: true }, { signal: abort.signal })
-    await sleep(clock, 50)
-    const aborted = clock.now()
-    abort.abort(new ModelyardError('timeout', 'too slow'))
-    await expect(running).rejects.toMatchObject({ code: 'timeout' })
-    expect(clock.now() - aborted).toBeLessThan(250)
+    const took = await soonest(async () => {
+      const abort = new AbortController()
+      const running = collect(model, { hang: true }, { signal: abort.signal })
+      await sleep(clock, 50)
+      const aborted = clock.now()
+      abort.abort(new ModelyardError('timeout', 'too slow'))
+      await expect(running).rejects.toMatchObject({ code: 'timeout' })
+      return clock.now() - aborted
+    })
+    expect(took).toBeLessThan(AT_ONCE)
     expect(await model.countTokens(order({ count: 'active' }))).toBe(0)
   })
 
@@ -205,16 +214,11 @@ describe('a long life', () => {
       await model.countTokens(order({}), signal)
     }
     for (let round = 0; round < 200; round++) await run()
-    const before = { heap: heapUsed(), ram: (await model.memory()).ram?.private ?? 0 }
+    const before = { heap: heldMemory(), ram: (await model.memory()).ram?.private ?? 0 }
     for (let round = 0; round < 1000; round++) await run()
     expect(getEventListeners(signal, 'abort')).toEqual([])
-    expect(heapUsed() - before.heap).toBeLessThan(8e6)
+    expect(heldMemory() - before.heap).toBeLessThan(8e6)
     expect(((await model.memory()).ram?.private ?? 0) - before.ram).toBeLessThan(40e6)
     expect(await model.countTokens(order({ count: 'active' }))).toBe(0)
   })
 })
-
-function heapUsed(): number {
-  globalThis.gc?.()
-  return process.memoryUsage().heapUsed
-}

@@ -5,6 +5,7 @@ import type { WorkerDeadlines } from '../../src/engines/supervision/worker-deadl
 import type { YardEvent } from '../../src/events/event-map.ts'
 import { groupMembers } from '../../src/host/process-tree.ts'
 import type { Yard } from '../../src/yard.ts'
+import { heldMemory } from '../held-memory.ts'
 import { createWorkerEngine, planFor } from '../worker/worker-fixtures.ts'
 import { ownYards, until } from './harness.ts'
 
@@ -272,9 +273,9 @@ describe('faults of real processes: the events in their order, no process left, 
 
   it('a worker that floods stderr in its run: its answer is whole, and what is kept of the flood is bounded', async () => {
     const faults = await stage({ m: {} })
-    const before = process.memoryUsage().rss
+    const before = heldMemory()
     expect(await faults.ask('m', { floods: 100e6, parts: 3 })).toBe('0 1 2 ')
-    expect(process.memoryUsage().rss - before).toBeLessThan(150e6)
+    expect(heldMemory() - before).toBeLessThan(20e6)
     await faults.yard.unloadModel('m')
     expect(faults.story()).toEqual([
       'ticket-queued m',

@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import { heldMemory } from '../../../test/held-memory.ts'
 import { sharedBlocks } from '../../tasks/fingerprint.ts'
 import { ConversationStreams } from './conversation-streams.ts'
 import type { SharedTokens, TraceRequest } from './trace.ts'
@@ -24,12 +23,6 @@ function shared(
   const { chain } = streams.request(other, later)
   const count = sharedBlocks(answered, chain)
   return count === 0 ? 0 : (chain[count - 1]?.end ?? 0) / 4
-}
-
-function usedBytes(): number {
-  setFlagsFromString('--expose-gc')
-  ;(runInNewContext('gc') as () => void)()
-  return process.memoryUsage().heapUsed
 }
 
 const ends = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)
@@ -104,12 +97,12 @@ describe('the beginnings of conversations in a trace', () => {
       ...requests,
       ...Array.from({ length: 10_000 }, (_, i) => leaf(i)),
     ])
-    const before = usedBytes()
+    const before = heldMemory()
     for (let index = 0; index < 10_000; index++) {
       streams.request(`leaf ${index}`, 0)
     }
     // Their chains are 80 MB.
-    expect(usedBytes() - before).toBeLessThan(20_000_000)
+    expect(heldMemory() - before).toBeLessThan(20_000_000)
     const { chain } = streams.request('leaf 7', 0)
     expect(chain.map(({ end }) => end / 4)).toEqual([...ends(deep), 5000])
   })
