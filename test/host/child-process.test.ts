@@ -19,7 +19,7 @@ function start(program: string, args: string[] = [], options: Partial<ChildOptio
 }
 
 async function saying(child: SupervisedChild, word: string): Promise<string> {
-  await expect.poll(() => child.logTail.join('\n'), { timeout: 20_000 }).toContain(word)
+  await expect.poll(() => child.logTail.join('\n')).toContain(word)
   return child.logTail.find((line) => line.includes(word)) ?? ''
 }
 
@@ -52,8 +52,8 @@ describe('a supervised child', () => {
     const child = start('grows-memory.mjs', ['1'])
     await saying(child, 'ready')
     const before = clock.now()
-    expect(await child.stop({ grace: 10_000 })).toMatchObject({ signal: 'SIGTERM', expected: true })
-    expect(clock.now() - before).toBeLessThan(2000)
+    expect(await child.stop({ grace: 60_000 })).toMatchObject({ signal: 'SIGTERM', expected: true })
+    expect(clock.now() - before).toBeLessThan(20_000)
   })
 
   it('that ignores SIGTERM ends after the grace, and the second stop is the same (BR-18)', async () => {
@@ -72,7 +72,8 @@ describe('a supervised child', () => {
     const { gone } = JSON.parse(await saying(child, 'gone')) as { gone: number }
     const before = clock.now()
     expect(await child.exited).toMatchObject({ code: 7, expected: false })
-    expect(clock.now() - before).toBeLessThan(2000)
+    // The grandchild has the output open for a quarter of an hour.
+    expect(clock.now() - before).toBeLessThan(20_000)
     expect(groupMembers(child.pid ?? 0)).toEqual([])
     // It left group and parent: nothing proves any more that it is ours, so nothing was done to it.
     expect(alive(gone)).toBe(true)

@@ -20,6 +20,15 @@ export const RESULT: Result = {
   timings: { prefill: 4, decode: 10 },
 }
 
+/** A step that waits until it is opened. */
+export function gate(): { open: () => void; wait: Promise<void> } {
+  let open = (): void => undefined
+  const wait = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, wait }
+}
+
 /** Rejects when the signal fires: what an engine does with an abort at any moment. */
 export function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {

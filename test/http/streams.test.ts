@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { ModelyardError, type ErrorCode } from '../../src/base/errors.ts'
 import type { Part } from '../../src/tasks/part.ts'
-import { RESULT, STARTED, type Step } from './scripted-port.ts'
+import { gate, RESULT, STARTED, type Step } from './scripted-port.ts'
 import { CHAT, eventually, RawClient, startTestServer, type TestServer } from './test-server.ts'
 
 const PATH = '/v1/chat/completions'
@@ -10,14 +10,6 @@ const TEXT: Part = { type: 'text', text: 'word ' }
 
 let server: TestServer
 afterEach(() => server.close())
-
-function gate(): { open: () => void; wait: Promise<void> } {
-  let open = (): void => undefined
-  const wait = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { open, wait }
-}
 
 function after(milliseconds: number): Step {
   return { wait: new Promise((resolve) => setTimeout(resolve, milliseconds)) }
@@ -301,7 +293,7 @@ describe('P16: a slow reader', () => {
     client.socket.pause()
     await new Promise((resolve) => setTimeout(resolve, 100))
     client.socket.resetAndDestroy()
-    await eventually(() => server.yard.active === 0, 1000)
+    await eventually(() => server.yard.active === 0)
     expect(server.yard.outcomes).toEqual(['returned'])
   })
 })

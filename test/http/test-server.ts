@@ -83,14 +83,14 @@ export class RawClient {
     )
   }
 
-  async until(seen: (received: string) => boolean, milliseconds = 5000): Promise<string> {
+  async until(seen: (received: string) => boolean, milliseconds = 20_000): Promise<string> {
     await eventually(() => seen(this.received) || this.#closed, milliseconds)
     return this.received
   }
 }
 
 /** Waits until a condition holds, looking every few milliseconds. */
-export async function eventually(condition: () => boolean, milliseconds = 5000): Promise<number> {
+export async function eventually(condition: () => boolean, milliseconds = 20_000): Promise<number> {
   const start = performance.now()
   while (!condition()) {
     if (performance.now() - start > milliseconds) throw new Error(`not so within ${milliseconds} ms`)

@@ -7,6 +7,7 @@ import { isAlive } from '../../src/host/process-identity.ts'
 import type { ChatTask } from '../../src/tasks/chat-task.ts'
 import { TINY_CHAT } from '../models/paths.ts'
 import { ask, chat, factsOf, HOST, NEVER, specOf } from '../node-llama-cpp/fixtures.ts'
+import { soonest } from '../soonest.ts'
 import { PROGRAMS } from '../worker/worker-fixtures.ts'
 import { HAS_SERVER, loadServer, processesWith, serverEngine } from './fixtures.ts'
 
@@ -38,11 +39,11 @@ async function killedDuring(task: ChatTask, after: number): Promise<number> {
 
 describe.runIf(HAS_SERVER && process.platform === 'linux')('kill -9 of a real llama-server', () => {
   it('while it decodes: the run ends with the signal at once, and nothing is left', async () => {
-    expect(await killedDuring(endless, 150)).toBeLessThan(2000)
+    expect(await soonest(() => killedDuring(endless, 150), 2000)).toBeLessThan(2000)
   })
 
   it('while it evaluates a prompt: likewise', async () => {
-    expect(await killedDuring(longPrompt, 10)).toBeLessThan(2000)
+    expect(await soonest(() => killedDuring(longPrompt, 10), 2000)).toBeLessThan(2000)
   })
 
   it('while it is idle: its exit is seen, and the next load works', async () => {

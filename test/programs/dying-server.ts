@@ -4,8 +4,8 @@ import { load, createWorkerEngine, order } from '../worker/worker-fixtures.ts'
 
 interface Options {
   busy?: Record<string, unknown>
-  exitAfter?: number
-  throwAfter?: number
+  /** What it does on SIGUSR2: whoever starts it has seen its worker alive by then. */
+  end?: 'exit' | 'throw'
 }
 
 const [entry = '', recordsDirectory = '', json = '{}'] = process.argv.slice(2)
@@ -16,11 +16,9 @@ if (options.busy !== undefined) {
   const { signal } = new AbortController()
   void model.run(order(options.busy), { slot: 0, keptPrefix: 0, signal }).next()
 }
+process.on('SIGUSR2', () => {
+  if (options.end === 'exit') process.exit(0)
+  throw new Error('nobody catches this')
+})
 console.log(JSON.stringify({ pid: model.pid }))
 setInterval(() => undefined, 1000)
-if (options.exitAfter !== undefined) setTimeout(() => process.exit(0), options.exitAfter)
-if (options.throwAfter !== undefined) {
-  setTimeout(() => {
-    throw new Error('nobody catches this')
-  }, options.throwAfter)
-}

@@ -6,6 +6,7 @@ import type { LoadedModel, LoadProgress } from '../../src/engines/engine.ts'
 import { imageFormatOf } from '../../src/tasks/image-format.ts'
 import { removeFolder, temporaryFolder } from '../models/paths.ts'
 import { ask, NEVER } from '../node-llama-cpp/fixtures.ts'
+import { AT_ONCE, soonest } from '../soonest.ts'
 import {
   loadPainter,
   painterPlan,
@@ -17,6 +18,13 @@ import {
 } from './fixtures.ts'
 
 const clock = new SystemClock()
+
+/** Waits until the fake has the picture of a seed, and does with it what `status` says. */
+async function has(model: LoadedModel, seed: number, status: string): Promise<void> {
+  await expect
+    .poll(async () => (await told(model)).bodies.at(-1), { interval: 10 })
+    .toMatchObject({ seed, status })
+}
 
 async function images(model: LoadedModel, changes: Parameters<typeof picture>[0] = {}): Promise<ImagePart[]> {
   const { parts } = await ask(model, picture(changes))
@@ -109,14 +117,17 @@ describe.skipIf(process.platform !== 'linux')(
     })
 
     it('end within 250 ms of an abort; what is being made is made to its end, and the next one waits for it', async () => {
-      const controller = new AbortController()
-      const running = ask(model, picture({ steps: 60, count: 5, seed: 1 }), { signal: controller.signal })
-      running.catch(() => undefined)
-      await sleep(clock, 200)
-      const begun = clock.now()
-      controller.abort(new Error('gone'))
-      await expect(running).rejects.toThrow('gone')
-      expect(clock.now() - begun).toBeLessThan(250)
+      const took = await soonest(async () => {
+        const controller = new AbortController()
+        const running = ask(model, picture({ steps: 100, count: 5, seed: 1 }), { signal: controller.signal })
+        running.catch(() => undefined)
+        await has(model, 1, 'generating')
+        const begun = clock.now()
+        controller.abort(new Error('gone'))
+        await expect(running).rejects.toThrow('gone')
+        return clock.now() - begun
+      })
+      expect(took).toBeLessThan(AT_ONCE)
       const [next] = await images(model, { seed: 99 })
       expect(next?.seed).toBe(99)
       const { bodies } = await told(model)
@@ -129,14 +140,14 @@ describe.skipIf(process.platform !== 'linux')(
 
     it('that wait behind one that nobody wants any more are taken out of the queue by their own abort', async () => {
       const [first, second] = [new AbortController(), new AbortController()]
-      const one = ask(model, picture({ steps: 60 }), { signal: first.signal })
+      const one = ask(model, picture({ steps: 100, seed: 4 }), { signal: first.signal })
       one.catch(() => undefined)
-      await sleep(clock, 100)
+      await has(model, 4, 'generating')
       first.abort(new Error('gone'))
       await expect(one).rejects.toThrow('gone')
       const two = ask(model, picture({ seed: 5 }), { signal: second.signal })
       two.catch(() => undefined)
-      await sleep(clock, 100)
+      await has(model, 5, 'queued')
       second.abort(new Error('gone, too'))
       await expect(two).rejects.toThrow('gone, too')
       await images(model)
@@ -147,9 +158,9 @@ describe.skipIf(process.platform !== 'linux')(
     it('are stopped where a build can do that', async () => {
       const able = await loadPainter(folder, 'can-cancel')
       const controller = new AbortController()
-      const running = ask(able, picture({ steps: 100 }), { signal: controller.signal })
+      const running = ask(able, picture({ steps: 100, seed: 6 }), { signal: controller.signal })
       running.catch(() => undefined)
-      await sleep(clock, 100)
+      await has(able, 6, 'generating')
       controller.abort(new Error('gone'))
       await expect(running).rejects.toThrow('gone')
       await images(able)

@@ -169,6 +169,9 @@ describe.skipIf(process.platform !== 'linux')('POST /v1/images/generations (of a
   })
 
   it('ends with its client: the next one waits for the one image that was begun', async () => {
+    const alone = performance.now()
+    await client.images.generate({ ...LONG, model: 'painter' } as never)
+    const one = performance.now() - alone
     const controller = new AbortController()
     const gone = client.images.generate({ ...LONG, model: 'painter', n: 10 } as never, {
       signal: controller.signal,
@@ -181,7 +184,8 @@ describe.skipIf(process.platform !== 'linux')('POST /v1/images/generations (of a
     await until(() => served.yard.state().runs.active === 0)
     const begun = performance.now()
     await client.images.generate({ model: 'painter', prompt: 'x', size: '64x64' } as never)
-    expect(performance.now() - begun).toBeLessThan(3000)
+    // One of ten was begun, not more.
+    expect(performance.now() - begun).toBeLessThan(4 * one)
   })
 
   it('is there for the library, too: count, size and zero seed, and wrong options by their name', async () => {
