@@ -67,7 +67,7 @@ async function interrupt(source = SOURCE, options: TransferOptions = {}): Promis
   })
   await expect(fetching).rejects.toMatchObject({ code: 'aborted' })
   hub.speed = 0
-  await vi.waitFor(async () => expect(existsSync(`${target()}.lock`)).toBe(false))
+  await vi.waitFor(async () => expect(existsSync(`${target()}.lock`)).toBe(false), 20_000)
 }
 
 describe('a file of the hub (S2)', () => {
@@ -231,10 +231,13 @@ describe('a file of the hub (S2)', () => {
     hub.add('org/repo', FILE, large)
     hub.speed = 4 * MIB
     const seen: DownloadProgress[] = []
+    const begun = performance.now()
     await store().ensure(SOURCE, { onProgress: (progress) => seen.push(progress) })
+    const quarters = (performance.now() - begun) / 250
     const middle = seen.filter(({ stage, bytesPerSecond }) => stage === 'downloading' && bytesPerSecond > 0)
     expect(middle.length).toBeGreaterThan(1)
-    expect(middle.length).toBeLessThan(20)
+    // Four a second, however long a busy machine takes; it comes in a hundred pieces.
+    expect(middle.length).toBeLessThan(quarters + 3)
     for (const { received, total, bytesPerSecond, timeLeft, file } of middle) {
       expect([file, total]).toEqual([FILE, large.length])
       expect(timeLeft).toBeCloseTo(((large.length - received) / bytesPerSecond) * 1000, 3)
