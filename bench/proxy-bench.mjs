@@ -8,6 +8,8 @@ import { ratios, row, spread } from './statistics.mjs'
 
 const ROUNDS = Number(process.env.MODELYARD_BENCH_ROUNDS ?? 5)
 const SECONDS = Number(process.env.MODELYARD_BENCH_SECONDS ?? 3)
+/** V8 compiles for some ten thousand requests: a sixth of all processor time in the first thousands, a twentieth later. A server runs for days. */
+const WARM_UP_SECONDS = 15
 const MIB = 1024
 
 /** With tools and a schema, so that all that is read, checked and fingerprinted is switched on. */
@@ -45,11 +47,16 @@ async function ask(program, url) {
   return { latency: one.p50, many: many.perSecond, streams: streams.perSecond }
 }
 
+async function warmUp(program, url) {
+  for (const body of [WHOLE, STREAMED])
+    await shoot(program, url, { body, connections: 32, seconds: WARM_UP_SECONDS })
+}
+
 /** Asks the upstream itself, Modelyard and a bare pass-through by turns. */
 async function measure(program, { direct, ours, bare }) {
   const rounds = { direct: [], ours: [], bare: [] }
   const contestants = Object.entries({ direct, ours, bare })
-  for (const [, url] of contestants) await ask(program, url)
+  for (const [, url] of contestants) await warmUp(program, url)
   for (let round = 0; round < ROUNDS; round++)
     for (const [name, url] of contestants) rounds[name].push(await ask(program, url))
   return rounds

@@ -8,6 +8,10 @@ import { TINY_CHAT } from '../models/paths.ts'
 import { until } from '../yard/harness.ts'
 import { TestHome } from './program.ts'
 
+const CHURNS_HEAP = join(import.meta.dirname, '../programs/churns-heap.cjs')
+/** MiB: V8's young generation, and code and large strings beside the old one. What comes while it is being collected is half as much again. */
+const YOUNG = 48
+
 let home: TestHome
 beforeEach(async () => {
   home = await TestHome.create({ models: SCRIPTED_MODELS })
@@ -44,6 +48,14 @@ describe('modelyard serve', () => {
     await until(async () => !(await known()).includes('newcomer'))
     await until(() => server.err().includes('Models that went: newcomer'))
     expect(await known()).toEqual(['fake', 'other', 'huge', 'starved', 'broken'])
+  })
+
+  it('holds not much more memory than what lives in it: under load it had four times as much', async () => {
+    const server = await home.serve([], { environment: { NODE_OPTIONS: `--require "${CHURNS_HEAP}"` } })
+    server.kill('SIGUSR2')
+    const [, live, most] = /lived (\d+), took (\d+)/.exec(await server.tells(/lived \d+, took \d+/)) ?? []
+    expect(Number(live)).toBeGreaterThan(40)
+    expect(Number(most)).toBeLessThan(Number(live) * 2 + YOUNG)
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it cleanly', async (signal) => {

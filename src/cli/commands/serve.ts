@@ -10,6 +10,7 @@ import { announceAddress, announceModels, warnWhenOpen } from '../serving/announ
 import { fetchNamedModels } from '../serving/fetch-named-models.ts'
 import { showEvents } from '../serving/show-events.ts'
 import { showRequests } from '../serving/show-requests.ts'
+import { keepHeapSmall } from '../serving/small-heap.ts'
 import { watchModels } from '../serving/watch-models.ts'
 import { watchFile } from '../serving/watch-file.ts'
 
@@ -35,6 +36,7 @@ async function serveUntilInterrupted(
   models: string[],
   options: ServeOptions,
 ): Promise<void> {
+  keepHeapSmall()
   const command = await configure(context, models, options)
   const { configuration, idOf } = command
   const configured = configuration.models.map(({ id }) => id)
