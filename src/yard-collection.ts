@@ -155,6 +155,7 @@ export class YardCollection implements ModelCollection {
     const endpoint = preparer.peek(spec.id)?.plan.facts.endpoint
     return {
       ...this.#listing(spec),
+      ...(facts !== null && { purpose: facts.purpose }),
       modifiedAt: path === undefined ? startedAt : await modificationTime(path, startedAt),
       bytes: facts?.fileSize ?? 0,
       digest: facts?.contentId ?? hashOf(preparer.peek(spec.id)?.plan.key ?? spec.id),

@@ -4,6 +4,7 @@ import { MODEL_ID } from './config/model-shape.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import type { EventBus } from './events/event-bus.ts'
 import { ArtifactStore, type EnsureOptions } from './models/artifact-store.ts'
+import { KnownKinds } from './models/known-kinds.ts'
 import { ModelInspector } from './models/inspect-model.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import { RecipeBook } from './models/recipe-book.ts'
@@ -18,6 +19,7 @@ export interface KnownModels {
   served: ServedModels
   registry: ModelRegistry
   inspector: ModelInspector
+  kinds: KnownKinds
 }
 
 /** Nothing is looked at yet. `current` = the configuration that holds when it is asked. */
@@ -37,7 +39,14 @@ export function knowModels(
     otherNames: (name) => recipes.find(name)?.from,
     served,
   })
-  return { artifacts, recipes, served, registry, inspector: new ModelInspector() }
+  return {
+    artifacts,
+    recipes,
+    served,
+    registry,
+    inspector: new ModelInspector(),
+    kinds: new KnownKinds(settings),
+  }
 }
 
 /** A model's file, fetched with its progress told. @returns its path; undefined for a model without files */

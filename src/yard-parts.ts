@@ -38,7 +38,7 @@ const SLOW_READER_CAPACITY = 4_000_000
 const MOST_WARNINGS = 20
 
 /** All parts of an open yard. */
-export interface YardParts extends Omit<StateSources, 'registry' | 'served'>, KnownModels {
+export interface YardParts extends Omit<StateSources, 'registry' | 'served' | 'kinds'>, KnownModels {
   configuration: YardConfiguration
   bus: EventBus
   /** Takes the warnings that were raised before anybody listened. */

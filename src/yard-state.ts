@@ -1,11 +1,13 @@
 import type { Clock } from './base/clock.ts'
 import type { ModelListing } from './dialects/yard-port.ts'
+import type { KnownKinds } from './models/known-kinds.ts'
 import type { ModelRegistry } from './models/registry.ts'
 import type { ModelSpec } from './models/model-spec.ts'
 import type { ServedList, ServedModels } from './models/served-models.ts'
 import type { ModelPoolStatus, PoolStatus } from './pool/pool-status.ts'
 import type { Pool } from './pool/pool.ts'
 import type { ActivityStatus, LiveRuns } from './runs/live-runs.ts'
+import { engineOfFormat } from './runs/engine-of-format.ts'
 import type { ModelPreparer } from './runs/model-preparer.ts'
 import type { ModelRecord } from './store/model-record-table.ts'
 import { VERSION } from './version.ts'
@@ -32,6 +34,7 @@ export interface YardState extends Omit<PoolStatus, 'models'> {
 export interface StateSources {
   registry: ModelRegistry
   served: Pick<ServedModels, 'lists'>
+  kinds: Pick<KnownKinds, 'peek'>
   preparer: ModelPreparer
   pool: Pool
   live: LiveRuns
@@ -55,7 +58,9 @@ export function modelListing(
 ): ModelListing {
   const known = sources.preparer.peek(spec.id)
   const problem = sources.registry.problemOf(spec.id)
-  const { missing, sameFileAs } = sources.registry.placeOf(spec.id)
+  const { missing, sameFileAs, path } = sources.registry.placeOf(spec.id)
+  const kind = path === undefined ? undefined : sources.kinds.peek(path)
+  const engine = known?.plan.engine ?? spec.engine ?? (kind && engineOfFormat(kind))
   return {
     id: spec.id,
     aliases: spec.aliases,
@@ -65,7 +70,9 @@ export function modelListing(
     state: missing === undefined ? (pool.models[spec.id]?.state ?? 'unloaded') : 'missing',
     contextLength: known?.plan.contextSize ?? spec.context ?? null,
     capabilities: known?.capabilities ?? null,
-    purpose: known?.plan.facts.purpose ?? 'generation',
+    purpose: known?.plan.facts.purpose ?? kind?.purpose ?? null,
+    ...(engine !== undefined && { engine }),
+    ...(kind?.quantization !== undefined && { quantization: kind.quantization }),
     ...(problem !== undefined && { problem }),
     ...(sameFileAs !== undefined && { sameFileAs }),
   }

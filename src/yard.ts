@@ -62,6 +62,7 @@ import type { ListenAddress } from './server/listener.ts'
 import type { AccessRecord, Health } from './server/server-options.ts'
 import { sharedBeginning } from './tasks/fingerprint.ts'
 import type { Task } from './tasks/task.ts'
+import { lookAtKind, lookAtKinds } from './yard-kinds.ts'
 import { fetchArtifact } from './yard-known-models.ts'
 import { openParts, type YardParts } from './yard-parts.ts'
 import { YardCollection } from './yard-collection.ts'
@@ -262,10 +263,12 @@ export class Yard implements YardPort, AsyncDisposable {
 
   async listModels(): Promise<ModelListing[]> {
     await this.#parts.registry.refresh()
+    await lookAtKinds(this.#parts)
     return this.#collection.list()
   }
 
   async findModel(name: string): Promise<ModelListing> {
+    await lookAtKind(this.#parts.registry.resolve(name), this.#parts)
     return this.#collection.find(name)
   }
 

@@ -24,7 +24,12 @@ export interface ModelListing {
   state: string
   contextLength: number | null
   capabilities: EngineCapabilities | null
-  purpose: ModelPurpose
+  /** By its files, read once; null = they are not here or cannot be read, or it has none and was not asked for anything yet. */
+  purpose: ModelPurpose | null
+  /** Name of what runs it; absent where only files that are not here could tell. */
+  engine?: string
+  /** How its weights are stored, as its files say it: `Q4_K_M`, `4 bits in groups of 64`, `bfloat16`. */
+  quantization?: string
   /** Why it may not be usable, as far as that is known without asking for it: its endpoint does not list it any more, its file is not there. */
   problem?: string
   /** Id of a model before it that has the very same files. */

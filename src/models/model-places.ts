@@ -11,6 +11,8 @@ export interface MissingFile {
 
 /** What is known of a model's files without reading them. */
 export interface ModelPlace {
+  /** Where its files are; absent for models without, and for those that are to be fetched first. */
+  path?: string
   /** Why it cannot be used; absent = nothing is known to be wrong. What is fetched on first use is not missing. */
   missing?: MissingFile
   /** Id of a model before it that has the very same files, links included. */
@@ -35,10 +37,11 @@ export async function findModelPlaces(
   )
   const owners = new Map<string, string>()
   const places = new Map<string, ModelPlace>()
-  for (const { id, identity, missing } of found) {
+  for (const { id, path, identity, missing } of found) {
     const sameFileAs = identity === undefined ? undefined : owners.get(identity)
     if (identity !== undefined && sameFileAs === undefined) owners.set(identity, id)
     places.set(id, {
+      ...(path !== undefined && { path }),
       ...(missing !== undefined && { missing }),
       ...(sameFileAs !== undefined && { sameFileAs }),
     })
@@ -49,12 +52,12 @@ export async function findModelPlaces(
 async function look(
   source: string | undefined,
   finder: PlaceFinder,
-): Promise<{ identity?: string; missing?: MissingFile }> {
+): Promise<{ path?: string; identity?: string; missing?: MissingFile }> {
   if (source === undefined) return {}
   try {
     await finder.requireLocal(source)
     const path = await finder.locate(source)
-    return path === undefined ? {} : { identity: await identityOf(path) }
+    return path === undefined ? {} : { path, identity: await identityOf(path) }
   } catch (error) {
     const remedy = 'Put the model there, or correct its place in the configuration.'
     return { missing: { reason: toModelyardError(error).message, remedy } }

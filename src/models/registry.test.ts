@@ -172,8 +172,8 @@ describe('ModelRegistry', () => {
     ])
     await models.refresh()
     expect(['mine', 'again', 'lost', 'later', 'scripted'].map((id) => models.placeOf(id))).toEqual([
-      {},
-      { sameFileAs: 'mine' },
+      { path },
+      { path: join(folder, 'link.gguf'), sameFileAs: 'mine' },
       {
         missing: {
           reason: `There is no file ${gone}.`,
@@ -185,7 +185,7 @@ describe('ModelRegistry', () => {
     ])
     await writeFile(gone, 'weights')
     await models.refresh()
-    expect(models.placeOf('lost')).toEqual({})
+    expect(models.placeOf('lost')).toEqual({ path: gone })
   })
 
   it('gives the path of local files and none for engines without weights', async () => {

@@ -6,6 +6,7 @@ import type { Engine, HostFacts, LoadPlan } from '../engines/engine.ts'
 import type { ModelFacts } from '../models/model-facts.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import type { PoolModel } from '../pool/pool-model.ts'
+import { engineOfFormat } from './engine-of-format.ts'
 import { covers, NO_WISH, offerOf, planFor, togetherOf, type LoadWish, type PlanSource } from './load-wish.ts'
 import type { PreparedModel } from './prepared-model.ts'
 import { WishBook } from './wish-book.ts'
@@ -197,7 +198,7 @@ export class ModelPreparer {
 
   #engineFor(spec: ModelSpec, facts: ModelFacts): Engine {
     const { engines } = this.#surroundings
-    const name = spec.engine ?? engineFor(facts)
+    const name = spec.engine ?? engineOfFormat(facts)
     const engine = name === undefined ? undefined : engines.get(name)
     if (engine !== undefined) return engine
     const known = [...engines.keys()]
@@ -218,14 +219,6 @@ function poolModelOf(spec: ModelSpec, plan: LoadPlan, uses: UsedModels): PoolMod
   const { id, minInstances, maxInstances, keepAlive, pinned, parking = true, contextBudget } = spec
   const quota = contextBudget === undefined ? {} : { contextBudget }
   return { id, plan, minInstances, maxInstances, keepAlive, pinned, parking, ...quota, ...uses }
-}
-
-/** The engine of a model that names none: what runs files of its format. */
-function engineFor({ format, purpose }: ModelFacts): string | undefined {
-  if (format === 'gguf') return 'node-llama-cpp'
-  if (format === 'safetensors') return 'mlx'
-  if (format !== 'onnx') return undefined
-  return purpose === 'speech' ? 'speech' : 'transformers'
 }
 
 function usesItself(chain: readonly string[]): ModelyardError {

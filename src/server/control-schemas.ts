@@ -192,8 +192,11 @@ const IDENTITY = {
   created: NUMBER,
   state: TEXT,
   contextLength: NUMBER_OR_NULL,
-  purpose: TEXT,
+  purpose: TEXT_OR_NULL,
 }
+
+/** What is said of it where it is known. */
+const KNOWN = { engine: TEXT, quantization: TEXT, problem: TEXT, sameFileAs: TEXT }
 
 const MODEL: JsonSchema = record(
   {
@@ -205,8 +208,7 @@ const MODEL: JsonSchema = record(
     loads: WHOLE,
     evictions: WHOLE,
     lastError: { type: 'object' },
-    problem: TEXT,
-    sameFileAs: TEXT,
+    ...KNOWN,
   },
 )
 
@@ -235,7 +237,7 @@ export const DESCRIPTION: JsonSchema = record(
     facts: { type: ['object', 'null'] },
     defaults: { type: 'object' },
   },
-  { system: TEXT, recipe: { type: 'object' }, endpoint: ENDPOINT, problem: TEXT, sameFileAs: TEXT },
+  { system: TEXT, recipe: { type: 'object' }, endpoint: ENDPOINT, ...KNOWN },
 )
 
 const DOMAIN: JsonSchema = record(

@@ -99,7 +99,7 @@ describe('commands without a server', () => {
   })
 
   it('list, ps and plan work, as tables and as JSON', async () => {
-    expect((await home.run(['list'])).out).toMatch(/^MODEL .*\nfake +unloaded +generation +512 +faker$/m)
+    expect((await home.run(['list'])).out).toMatch(/^MODEL .*\nfake +unloaded +– +scripted +– +512 +faker$/m)
     expect(JSON.parse((await home.run(['list', '--json'])).out)).toMatchObject([
       { id: 'fake' },
       { id: 'other' },

@@ -1,9 +1,11 @@
-import { copyFile, mkdir, readFile, stat, symlink } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ENGINES_DIRECTORY, fetched, TINY_CHAT } from '../models/paths.ts'
+import { HubServer } from '../downloads/hub-server.ts'
+import { makeTinyModel } from '../models/make-tiny-gguf.ts'
+import { ENGINES_DIRECTORY, fetched, TINY_CHAT, TINY_CHAT_FOLDER } from '../models/paths.ts'
 import { TestHome } from './program.ts'
 
 /** A model that is fetched from a server on this machine. */
@@ -52,6 +54,37 @@ describe('pull, list, show and remove (S2, S6)', () => {
     expect(JSON.parse(removed.out)).toEqual({ model: 'tiny', path, freed: bytes })
     await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
     expect((await home.run(['list'])).out).toContain('No model is known yet')
+  })
+
+  it('a list says what files say, of embedders and folders, too, and nothing of a model that is not here', async () => {
+    await using hub = await HubServer.start()
+    for (const name of ['config.json', 'model.safetensors', 'tokenizer.json'])
+      hub.add('org/tiny', name, await readFile(join(TINY_CHAT_FOLDER, name)))
+    await home.configure({
+      downloads: { endpoint: hub.endpoint },
+      models: { later: { source: 'hf:org/later' } },
+    })
+    await mkdir(join(home.path, 'models'), { recursive: true })
+    makeTinyModel(join(home.path, 'models', 'vectors.gguf'), { pooling: 'mean' })
+    await home.run(['pull', 'hf:org/tiny'])
+    const { out } = await home.run(['list'])
+    expect(out).toMatch(/^later +unloaded +– +– +– +– *$/m)
+    expect(out).toMatch(/^org\/tiny +unloaded +generation +mlx +float32 +– *$/m)
+    expect(out).toMatch(/^vectors +unloaded +embedding +node-llama-cpp +F32 +– *$/m)
+    const listed = JSON.parse((await home.run(['list', '--json'])).out) as object[]
+    expect(listed).toMatchObject([
+      { id: 'later', purpose: null },
+      { id: 'org/tiny', purpose: 'generation', engine: 'mlx', quantization: 'float32' },
+      { id: 'vectors', purpose: 'embedding' },
+    ])
+    const shown = (await home.run(['show', 'org/tiny'])).out
+    expect(shown).toMatch(/^engine +mlx\n/m)
+    expect(shown).toMatch(/^weights +float32\n/m)
+    const removed = await home.run(['remove', 'org/tiny', '--yes'])
+    expect(removed).toMatchObject({ code: 0 })
+    expect((await readdir(join(home.path, 'models'))).filter((name) => !name.startsWith('.'))).toEqual([
+      'vectors.gguf',
+    ])
   })
 
   it('what is here is not fetched again', async () => {

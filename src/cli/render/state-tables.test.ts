@@ -112,7 +112,10 @@ const LISTED = {
 
 describe('modelyard list', () => {
   it('shows every model, or how to get one', () => {
-    expect(renderModels([LISTED])).toMatch(/^a +ready +embedding +– +x, y$/m)
+    expect(renderModels([LISTED])).toMatch(/^a +ready +embedding +– +– +– +x, y$/m)
+    const known = { ...LISTED, engine: 'mlx', quantization: '4 bits in groups of 64', contextLength: 512 }
+    expect(renderModels([known])).toMatch(/^a +ready +embedding +mlx +4 bits in groups of 64 +512 +x, y$/m)
+    expect(renderModels([{ ...LISTED, purpose: null }])).toMatch(/^a +ready +– +– +– +– +x, y$/m)
     expect(renderModels([{ ...LISTED, name: 'Writer', favourite: true }])).toMatch(/^★ Writer \(a\) +ready/m)
     expect(renderModels([])).toContain('modelyard pull')
   })

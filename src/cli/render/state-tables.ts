@@ -115,13 +115,17 @@ export function renderModels(models: readonly ModelListing[]): string {
     { title: 'MODEL' },
     { title: 'STATE' },
     { title: 'FOR' },
+    { title: 'ENGINE' },
+    { title: 'WEIGHTS' },
     { title: 'CONTEXT', align: 'right' as const },
     { title: 'ALSO CALLED' },
   ]
   const rows = models.map((model) => [
     titleOf(model),
     model.state,
-    model.purpose,
+    model.purpose ?? '–',
+    model.engine ?? '–',
+    model.quantization ?? '–',
     model.contextLength === null ? '–' : String(model.contextLength),
     model.aliases.join(', '),
   ])
