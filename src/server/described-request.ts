@@ -1,7 +1,7 @@
 import { ModelyardError } from '../base/errors.ts'
 import { nearestNames } from '../base/nearest.ts'
 import { asFields } from '../dialects/fields.ts'
-import { CONTROL_DESCRIPTIONS } from './control-descriptions.ts'
+import { CONTROL_DESCRIPTIONS } from './openapi/control-descriptions.ts'
 import { queryFields } from './query-fields.ts'
 
 /**

@@ -1,8 +1,19 @@
-import { ModelyardError } from '../base/errors.ts'
-import type { JsonSchema } from '../base/shape.ts'
-import { CONTROL_DESCRIPTIONS, type RouteDescription } from './control-descriptions.ts'
-import { ERROR } from './control-schemas.ts'
-import type { ServerRoute } from './server-route.ts'
+import { ModelyardError } from '../../base/errors.ts'
+import type { JsonSchema } from '../../base/shape.ts'
+import type { ServerRoute } from '../server-route.ts'
+import { CONTROL_DESCRIPTIONS } from './control-descriptions.ts'
+import type { RouteDescription } from './route-description.ts'
+import { NUMBER_OR_NULL, record, TEXT } from './schema-words.ts'
+
+const ERROR: JsonSchema = record({
+  error: record({
+    code: TEXT,
+    message: TEXT,
+    details: { type: 'object' },
+    retryAfter: NUMBER_OR_NULL,
+    requestId: TEXT,
+  }),
+})
 
 /** The control API as an OpenAPI 3.1 document, from the routes that are really there. @throws ModelyardError `internal` for a route nobody described */
 export function openApiDocument(
