@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { measureProcessTree } from '../../src/host/process-memory.ts'
-import { copyOfTinyChat, descendants, openHome, serve, type Api } from '../yard/harness.ts'
+import { copyOfTinyChat, descendants, openHome, serve, until, type Api } from '../yard/harness.ts'
 import { begin, contextsFolder, goOn, PARKING_ENGINES } from './turns.ts'
 
 /** Each writes one context and reads another; `npm run test:contexts` plays a thousand. */
@@ -57,7 +57,8 @@ describe.each(PARKING_ENGINES)(
       expect(reused).toBeGreaterThan(ROUNDS * 0.7)
       expect(after.memory - before.memory).toBeLessThan(NOISE)
       expect(after.open - before.open).toBeLessThan(10)
-      expect((await readdir(contextsFolder(home.path))).length).toBeLessThanOrEqual(6)
+      // One of each conversation, once the disk has it: earlier turns go then.
+      await until(async () => (await readdir(contextsFolder(home.path))).length <= 4)
       await server.stop()
       // Where a llama-server's contexts lie on their way to a file.
       expect(await readdir(join(home.path, 'slots')).catch(() => [])).toEqual([])
