@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { ModelyardError } from '../base/errors.ts'
 import type { Task } from '../tasks/task.ts'
 
 const MOST_REMEMBERED = 256
@@ -70,4 +71,10 @@ export class CrashRecord {
   #key(model: string, task: Task): string {
     return createHash('sha256').update(model).update('\0').update(JSON.stringify(task)).digest('base64url')
   }
+}
+
+/** What whoever asks for such a request again is told. */
+export function poisonError(model: string, cause?: unknown): ModelyardError {
+  const message = `This request ended two workers of "${model}" and is refused for ten minutes; the model itself is fine. Change the request.`
+  return new ModelyardError('request_crashes_worker', message, { details: { model }, cause })
 }

@@ -12,7 +12,8 @@ import type { Part, PartStream, Result } from '../tasks/part.ts'
 import { CrashRecord } from './crash-record.ts'
 import { LiveRuns } from './live-runs.ts'
 import type { RunRecord } from './run-log.ts'
-import { startRun, type RunSurroundings } from './run-task.ts'
+import type { RunSurroundings } from './run-surroundings.ts'
+import { startRun } from './run-task.ts'
 import { TextStream } from './text-stream.ts'
 
 const CAN: EngineCapabilities = {

@@ -1,25 +1,19 @@
 import { abortError, onAbort } from '../base/abort.ts'
-import { Cancellation, type StopSignal } from '../base/cancellation.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Timer } from '../base/clock.ts'
 import { formatDuration } from '../base/durations.ts'
 import { ModelyardError, toModelyardError } from '../base/errors.ts'
 import { createOrderedId } from '../base/ids.ts'
-import type { EventBus } from '../events/event-bus.ts'
-import type { AcquireRequest, Lease } from '../pool/lease.ts'
-import { fingerprintOf, type Fingerprint } from '../tasks/fingerprint.ts'
+import type { Lease } from '../pool/lease.ts'
 import type { Part, PartStream, Result } from '../tasks/part.ts'
-import type { CrashRecord } from './crash-record.ts'
-import type { LiveRuns } from './live-runs.ts'
-import type { LoadWish } from './load-wish.ts'
-import { PartBuffer, type SlowReaderRule, type SourceOutcome } from './part-buffer.ts'
+import { poisonError } from './crash-record.ts'
+import type { PartBuffer } from './part-buffer.ts'
 import type { PreparedModel } from './prepared-model.ts'
-import type { RunLog } from './run-log.ts'
 import { partsOf, type RunReader } from './run-reader.ts'
 import type { Run, RunInfo, RunRequest } from './run.ts'
-import { AnswerCollector } from './answer-collector.ts'
 import { requirePossibleFormat } from './possible-format.ts'
+import { RunAttempt } from './run-attempt.ts'
 import { runRecord } from './run-record.ts'
-import { slotContent } from './slot-content.ts'
+import type { RunSurroundings } from './run-surroundings.ts'
 import { requireSupported } from './unsupported-feature.ts'
 
 /**
@@ -27,18 +21,6 @@ import { requireSupported } from './unsupported-feature.ts'
  * hears nothing: it keeps its slot until the step is over.
  */
 const ABORT_PATIENCE = 200
-
-/** Everything a run needs of the yard. */
-export interface RunSurroundings {
-  clock: Clock
-  bus: EventBus
-  log: RunLog
-  crashes: CrashRecord
-  live: LiveRuns
-  prepare(model: string, signal: StopSignal, wish?: LoadWish): PreparedModel | Promise<PreparedModel>
-  acquire(request: AcquireRequest): Promise<Lease>
-  slowReader: { capacity: number; rule: SlowReaderRule }
-}
 
 /** Starts a run: resolve → lease → engine → stream → account. What is wrong comes out of whoever reads it. */
 export function startRun(surroundings: RunSurroundings, request: RunRequest): Run {
@@ -75,29 +57,24 @@ class RunningTask implements RunReader {
   readonly #surroundings: RunSurroundings
   readonly #request: RunRequest
   readonly #info: RunInfo
-  /** Of the attempt under way. A lease whose worker died fires it too, so that the second attempt has one of its own (R11). */
-  #cancellation = new Cancellation()
-  /** What the engine says in that attempt. */
-  #buffer: PartBuffer | undefined
+  #attempt: RunAttempt
   #patience: Timer | undefined
   /** Whether the caller or the time limit ended the run, whatever fired the cancellation first. */
   #isStopped = false
   readonly #startedAt: number
   readonly #wallStartedAt: number
-  #answer = new AnswerCollector()
   #partsSent = false
   #isRepeated = false
-  /** Whether a worker had it, so that the worker's death is this run's affair. */
-  #wasLeased = false
   /** What holds on to the run, from its beginning to its end. */
   #ties: readonly (() => void)[] | undefined
-  /** Of the last attempt. */
-  #lease: Lease | undefined
+  /** Of an attempt that is made again. */
+  #lostLease: Lease | undefined
 
   constructor(surroundings: RunSurroundings, request: RunRequest, info: RunInfo) {
     this.#surroundings = surroundings
     this.#request = request
     this.#info = info
+    this.#attempt = new RunAttempt(surroundings, request, info)
     this.#startedAt = surroundings.clock.now()
     this.#wallStartedAt = surroundings.clock.wallTime()
   }
@@ -110,20 +87,20 @@ class RunningTask implements RunReader {
       return result
     } catch (thrown) {
       const failure = toModelyardError(thrown)
-      this.#buffer?.leave()
+      this.#attempt.buffer?.leave()
       this.#end(failure.code, undefined, failure)
       throw failure
     }
   }
 
   take(): Part | undefined {
-    const part = this.#buffer?.take()
+    const part = this.#attempt.buffer?.take()
     if (part !== undefined) this.#partsSent = true
     return part
   }
 
   leave(): void {
-    this.#buffer?.leave()
+    this.#attempt.buffer?.leave()
     if (this.#ties !== undefined) this.#end('aborted')
   }
 
@@ -133,7 +110,7 @@ class RunningTask implements RunReader {
     const { kind } = task
     const end = live.begin({ info: this.#info, kind, request, startedAt: this.#wallStartedAt })
     this.#ties = [this.#listen(), end]
-    const preparing = this.#surroundings.prepare(model, this.#cancellation, wish)
+    const preparing = this.#surroundings.prepare(model, this.#attempt.cancellation, wish)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     this.#info.model = prepared.id
     this.#refuseWhatCannotBe(prepared)
@@ -167,8 +144,10 @@ class RunningTask implements RunReader {
 
   #stop(reason: ModelyardError): void {
     this.#isStopped = true
-    this.#cancellation.abort(reason)
-    this.#patience ??= this.#surroundings.clock.setTimer(ABORT_PATIENCE, () => this.#buffer?.abandon(reason))
+    this.#attempt.cancellation.abort(reason)
+    this.#patience ??= this.#surroundings.clock.setTimer(ABORT_PATIENCE, () =>
+      this.#attempt.buffer?.abandon(reason),
+    )
   }
 
   #refuseWhatCannotBe(prepared: PreparedModel): void {
@@ -183,22 +162,21 @@ class RunningTask implements RunReader {
    */
   async #arrivalOrRepeat(isWhole: boolean): Promise<Result | undefined> {
     try {
-      const buffer = this.#buffer ?? (await this.#attempt(isWhole))
+      const buffer = this.#attempt.buffer ?? (await this.#attempt.begin(isWhole))
       await buffer.arrival(isWhole ? Infinity : this.#partsSent ? 1 : 2)
       return resultIn(buffer)
     } catch (thrown) {
       if (!this.#mayRepeat(thrown)) throw this.#isRepeated ? this.#told(thrown) : thrown
     }
-    this.#answer = new AnswerCollector()
-    this.#cancellation = new Cancellation()
-    this.#buffer = undefined
     this.#isRepeated = true
+    this.#lostLease = this.#attempt.lease
+    this.#attempt = new RunAttempt(this.#surroundings, this.#request, this.#info)
     return this.#arrivalOrRepeat(isWhole)
   }
 
   #mayRepeat(thrown: unknown): boolean {
     const isFirst = !this.#isRepeated && !this.#partsSent
-    return isFirst && isWorkerDeath(thrown) && this.#wasLeased && !this.#isStopped
+    return isFirst && isWorkerDeath(thrown) && this.#attempt.lease !== undefined && !this.#isStopped
   }
 
   #told(thrown: unknown): unknown {
@@ -208,69 +186,9 @@ class RunningTask implements RunReader {
     return isPoison ? poisonError(model, thrown) : thrown
   }
 
-  async #attempt(isWhole: boolean): Promise<PartBuffer> {
-    const fingerprint = this.#request.cache === 'none' ? [] : fingerprintOf(this.#request.task)
-    const lease = await this.#surroundings.acquire(this.#acquireRequest(fingerprint))
-    this.#wasLeased = true
-    this.#lease = lease
-    this.#noteLease(lease)
-    this.#surroundings.crashes.runStarted(lease.instance)
-    const run = lease.run(this.#request.task, { cancellation: this.#cancellation, isWhole })
-    this.#buffer = new PartBuffer(run, {
-      capacity: this.#surroundings.slowReader.capacity,
-      whenFull: this.#surroundings.slowReader.rule,
-      onPart: (part) => this.#notePart(part, lease),
-      onSourceEnded: (outcome) => this.#giveBack(lease, fingerprint, outcome),
-      cancelSource: (reason) => this.#cancellation.abort(reason),
-    })
-    return this.#buffer
-  }
-
-  #acquireRequest(fingerprint: Fingerprint): AcquireRequest {
-    const { priority, keepAlive, within } = this.#request
-    const onTicket = (ticket: string): void => {
-      this.#info.ticket = ticket
-    }
-    const request: AcquireRequest = {
-      model: this.#info.model,
-      fingerprint,
-      signal: this.#cancellation,
-      onTicket,
-    }
-    if (priority !== undefined) request.priority = priority
-    if (within !== undefined) request.within = within
-    if (keepAlive !== undefined) request.keepAlive = keepAlive
-    return request
-  }
-
-  #noteLease(lease: Lease): void {
-    this.#info.instance = lease.instance
-    this.#info.slot = lease.slot
-    this.#info.queueMs += lease.waited.queue
-    this.#info.loadMs += lease.waited.load
-    this.#info.placement = lease.reason
-  }
-
-  /** The slot is given back in the step in which the engine ended, with what it holds now (F3, F11). */
-  #giveBack(lease: Lease, fingerprint: Fingerprint, outcome: SourceOutcome): void {
-    if ('error' in outcome && outcome.error.code === 'worker_exited') {
-      this.#surroundings.crashes.workerDied(lease.instance, this.#info.model, this.#request.task)
-    }
-    if ('result' in outcome) this.#surroundings.crashes.answered(this.#info.model, this.#request.task)
-    this.#surroundings.crashes.runEnded(lease.instance)
-    lease.release(slotContent(this.#request, fingerprint, outcome, () => this.#answer.message()))
-  }
-
-  #notePart(part: Part, lease: Lease): void {
-    this.#answer.add(part)
-    if (part.type !== 'started') return
-    this.#info.promptTokens = part.promptTokens
-    this.#info.cachedTokens = part.cachedTokens
-    lease.reportPrompt(part.promptTokens)
-  }
-
   #account(outcome: string, result: Result | undefined, failure: ModelyardError | undefined): void {
     const { clock, log, bus } = this.#surroundings
+    const { pieces, lease = this.#lostLease } = this.#attempt
     const record = runRecord({
       info: this.#info,
       request: this.#request,
@@ -279,8 +197,8 @@ class RunningTask implements RunReader {
       outcome,
       result,
       failure,
-      pieces: this.#answer.pieces,
-      savedTime: (cachedTokens) => this.#lease?.savedTime(cachedTokens) ?? 0,
+      pieces,
+      savedTime: (cachedTokens) => lease?.savedTime(cachedTokens) ?? 0,
     })
     log.append(record)
     const { id: run, model, promptTokens, completionTokens, cachedTokens } = record
@@ -298,9 +216,4 @@ function resultIn({ outcome, first, count }: PartBuffer): Result | undefined {
 
 function isWorkerDeath(thrown: unknown): boolean {
   return thrown instanceof ModelyardError && thrown.code === 'worker_exited'
-}
-
-function poisonError(model: string, cause?: unknown): ModelyardError {
-  const message = `This request ended two workers of "${model}" and is refused for ten minutes; the model itself is fine. Change the request.`
-  return new ModelyardError('request_crashes_worker', message, { details: { model }, cause })
 }
