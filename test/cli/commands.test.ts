@@ -92,9 +92,13 @@ describe('commands without a server', () => {
   it('two at once: the second waits for the home and then works', async () => {
     const first = home.start(['run', 'fake', 'slowly'])
     await first.shows('one')
-    const second = await home.run(['run', 'fake', 'hi'])
-    expect(second).toMatchObject({ code: 0, out: 'Hello there\n' })
-    expect(second.err).toContain(`Process ${first.pid} uses the home`)
+    // However long the second takes to start, the first one is there until then.
+    first.kill('SIGSTOP')
+    const second = home.start(['run', 'fake', 'hi'])
+    await second.tells(`Process ${first.pid} uses the home`)
+    expect(second.out()).toBe('')
+    first.kill('SIGCONT')
+    expect(await second.ended).toMatchObject({ code: 0, out: 'Hello there\n' })
     expect(await first.ended).toMatchObject({ code: 0 })
   })
 

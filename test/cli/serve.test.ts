@@ -233,16 +233,17 @@ describe('commands beside a running server (C0)', () => {
     await asked.shows('one')
     asked.kill('SIGINT')
     expect(await asked.ended).toMatchObject({ code: 130 })
+    // Left alone it would have ended with the end of its text.
     await expect
-      .poll(async () => (await json(`${server.url}/api/yard/state`)).runs)
-      .toMatchObject({ active: 0 })
+      .poll(async () => (await json(`${server.url}/api/yard/runs`)).runs)
+      .toMatchObject([{ outcome: 'aborted' }])
   })
 
   it('the JSON of a command that SIGTERM ends has the exit code that it ends with', async () => {
     const server = await home.serve()
     const asked = home.start(['run', 'fake', 'slowly', '--json'])
     await expect
-      .poll(async () => (await json(`${server.url}/api/yard/state`)).runs, { timeout: 30_000 })
+      .poll(async () => (await json(`${server.url}/api/yard/state`)).runs)
       .toMatchObject({ active: 1 })
     asked.kill('SIGTERM')
     const { code, err } = await asked.ended

@@ -109,13 +109,17 @@ describe('headers of a stream', () => {
   })
 
   it('after a long wait go out with a sign of life, and the facts follow in the final usage', async () => {
-    server = await startTestServer({ limits: { heartbeat: 40 }, script: () => [after(150), STARTED, TEXT] })
-    const response = await server.post(PATH, { ...STREAM, stream_options: { include_usage: true } })
-    expect(response.headers.get('modelyard-model')).toBeNull()
-    const text = await response.text()
-    expect(events(text).filter((event) => event === ': waiting').length).toBeGreaterThanOrEqual(2)
+    const { open, wait } = gate()
+    server = await startTestServer({ limits: { heartbeat: 40 }, script: () => [{ wait }, STARTED, TEXT] })
+    const client = new RawClient(server.port)
+    client.post(PATH, JSON.stringify({ ...STREAM, stream_options: { include_usage: true } }))
+    const head = await client.until((text) => text.split(': waiting\n\n').length > 2)
+    expect(head).not.toMatch(/modelyard-model/i)
+    open()
+    const text = await client.until((received) => received.endsWith('0\r\n\r\n'))
     expect(text).toContain('"modelyard":{"model":"model-a","instance":"model-a#1"')
-    expect(events(text).at(-1)).toBe('data: [DONE]')
+    expect(text).toMatch(/data: \[DONE\]\n\n\r\n0\r\n\r\n$/)
+    client.socket.destroy()
   })
 
   it('a failure after a sign of life comes inside the stream', async () => {

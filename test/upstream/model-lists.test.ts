@@ -88,7 +88,7 @@ describe('an entry for all models of an endpoint', () => {
     const near = await open(fake.url, { refresh: '100ms' })
     fake.models = ['remote', 'later']
     await vi.waitFor(async () => expect(await ids(near)).toContain('lab/later'), {
-      timeout: 5000,
+      timeout: 20_000,
       interval: 50,
     })
   })

@@ -184,7 +184,7 @@ describe('a worker that stops working', () => {
   })
 
   it('is not meant by one that answers question after question', async () => {
-    const model = await open({}, { stall: 2000 })
+    const model = await open({}, { stall: 3000 })
     const ask = async (): Promise<void> => {
       for (let round = 0; round < 10; round++) await model.countTokens(order({ sleep: 400 }))
     }
@@ -195,7 +195,7 @@ describe('a worker that stops working', () => {
   })
 
   it('is left alone while a slow reader holds things up', async () => {
-    const model = await open({}, { stall: 2000, silence: 2000 })
+    const model = await open({}, { stall: 3000, silence: 3000 })
     const stream = model.run(order({ parts: 600 }), { slot: 0, keptPrefix: 0, signal: never() })
     await stream.next()
     await sleep(clock, 4000)

@@ -214,7 +214,7 @@ describe('faults of real processes: the events in their order, no process left, 
     ['answers pings and makes nothing', { parts: 2, every: 40, hang: true }],
     ['answers nothing', { parts: 3, every: 40, blockAt: 2, block: 600_000 }],
   ])('a worker that accepts a request and %s is replaced (R12)', async (_, order) => {
-    const faults = await stage({ m: {} }, { deadlines: { stall: 1000, silence: 1000 } })
+    const faults = await stage({ m: {} }, { deadlines: { stall: 3000, silence: 3000 } })
     expect(await faults.ask('m', order)).toBe('worker_exited')
     expect(await faults.ask('m', { parts: 1 })).toBe('0 ')
     await faults.yard.unloadModel('m')
