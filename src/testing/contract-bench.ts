@@ -15,8 +15,6 @@ export interface WholeRun {
 
 export const SLOTS = 4
 export const CONTEXT = 2048
-/** Milliseconds in which an aborted run must have ended. */
-export const ABORT_LIMIT = 250
 
 /** What the cases of the contract work with: the subject, one shared model, and the few things they all do. */
 export class ContractBench {
