@@ -238,20 +238,22 @@ describe('a server that is killed', () => {
   it('SIGTERM: an answer that ends in time is whole, and nothing is left', async () => {
     const served = await serve(home)
     const model = HAS_LLAMA ? 'tiny' : 'talker'
-    const stream = await served.api.stream('Count.', { model, logit_bias: ENDLESS, max_tokens: 1500 })
+    const stream = await served.api.stream('Count.', { model, logit_bias: ENDLESS, max_tokens: 400 })
     await stream.readText(5)
     const workers = descendants(served.program.pid)
+    // The answer goes on when somebody else has been refused, however long that takes; then it has ten seconds.
+    for (const worker of workers) process.kill(worker, 'SIGSTOP')
     served.program.kill('SIGTERM')
-    const refused = await until(async () => {
-      const outcome = await served.api.chat('hi', { model }).catch((error: Error) => error.message)
-      return outcome === 'fetch failed' || (typeof outcome === 'object' && outcome.status === 503)
-    })
+    const ready = (): Promise<boolean> => fetch(`${served.api.url}/readyz`).then(({ ok }) => ok)
+    await until(async () => !(await ready().catch(() => false)))
+    const outcome = await served.api.chat('hi', { model }).catch((error: Error) => error.message)
+    for (const worker of workers) process.kill(worker, 'SIGCONT')
+    expect(['fetch failed', 503]).toContain(typeof outcome === 'string' ? outcome : outcome.status)
     await stream.readAll()
     expect([stream.errors, stream.events.at(-1)]).toEqual([[], '[DONE]'])
     expect(stream.finishReasons).toHaveLength(1)
     expect(await served.program.ended).toMatchObject({ code: 0 })
     expect(workers.filter(isRunning)).toEqual([])
-    expect(refused).toBeLessThan(5000)
   })
 
   it('SIGTERM twice: it ends at once, and no worker survives 2 s', async () => {
