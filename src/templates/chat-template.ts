@@ -18,9 +18,9 @@ import { leastTokensPerTurn } from './turn-tokens.ts'
 
 export interface ChatTemplateOptions {
   /** The model's Jinja template; absent = ChatML. */
-  source?: string
-  bosToken?: string
-  eosToken?: string
+  source?: string | undefined
+  bosToken?: string | undefined
+  eosToken?: string | undefined
   /** Texts that the tokenizer turns into control tokens. */
   controlTexts: Iterable<string>
   /** Those of them that end a turn. */

@@ -6,7 +6,7 @@ export interface TurnMarkers {
   control: ControlTexts
   /** Control texts that end a turn. */
   ends: ReadonlySet<string>
-  bosToken?: string
+  bosToken?: string | undefined
 }
 
 /**

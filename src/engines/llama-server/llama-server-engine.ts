@@ -19,6 +19,7 @@ import {
   type LoadPlan,
 } from '../engine.ts'
 import { gpuRefusal } from '../llama-cpp/gpu-layers.ts'
+import { endFailed } from '../supervision/launch-server.ts'
 import type { ServerEngineOptions } from '../supervision/server-engine-options.ts'
 import { unprepared } from '../supervision/unprepared.ts'
 import { WORKER_DEADLINES } from '../supervision/worker-deadlines.ts'
@@ -34,18 +35,6 @@ import { startServer, type StartedServer } from './start-server.ts'
 import { stateIdentityOf } from './state-identity.ts'
 import { isNotedText, Vocabulary } from './vocabulary.ts'
 import { WorkerLife } from '../supervision/worker-life.ts'
-
-type ModelModules = typeof import('../../templates/chat-template.ts') &
-  typeof import('./llama-server-model.ts')
-
-/** Templates, tools and forms are not needed before a model is loaded. */
-async function importModel(): Promise<ModelModules> {
-  const [{ ChatTemplate }, { LlamaServerModel }] = await Promise.all([
-    import('../../templates/chat-template.ts'),
-    import('./llama-server-model.ts'),
-  ])
-  return { ChatTemplate, LlamaServerModel }
-}
 
 export interface LlamaServerEngineOptions extends ServerEngineOptions {
   /** Folder of installed engines. */
@@ -172,10 +161,12 @@ export class LlamaServerEngine implements Engine {
     const { purpose } = plan.facts
     const speedKey = speedKeyOf(plan)
     const { tokenizer, chatTemplate } = plan.facts.gguf ?? {}
-    const [props, noted, { ChatTemplate, LlamaServerModel }] = await Promise.all([
+    // Templates, tools and forms are not needed before a model is loaded.
+    const [props, noted, { ChatTemplate }, { LlamaServerModel }] = await Promise.all([
       connection.json('/props', undefined, signal) as Promise<Props>,
       reading,
-      importModel(),
+      import('../../templates/chat-template.ts'),
+      import('./llama-server-model.ts'),
     ])
     requireSlots(plan, props)
     requireContext(plan, props)
@@ -185,9 +176,9 @@ export class LlamaServerEngine implements Engine {
     })
     const { controlTexts, endTexts, userDefinedTexts } = vocabulary
     const template = new ChatTemplate({
-      ...(chatTemplate !== undefined && { source: chatTemplate }),
-      ...(tokenizer?.bosToken !== undefined && { bosToken: tokenizer.bosToken }),
-      ...(tokenizer?.eosToken !== undefined && { eosToken: tokenizer.eosToken }),
+      source: chatTemplate,
+      bosToken: tokenizer?.bosToken,
+      eosToken: tokenizer?.eosToken,
       controlTexts,
       endTexts,
       userDefinedTexts,
@@ -236,9 +227,7 @@ export class LlamaServerEngine implements Engine {
   }
 
   async #giveUp({ child, connection, slotFolder }: StartedServer): Promise<void> {
-    child.kill('its load has failed')
-    await child.exited
-    await connection.close()
+    await endFailed(child, connection)
     await rm(slotFolder, { recursive: true, force: true })
   }
 }

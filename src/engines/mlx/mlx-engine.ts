@@ -12,8 +12,9 @@ import {
   type LoadOptions,
   type LoadPlan,
 } from '../engine.ts'
-import type { LaunchedServer } from '../supervision/launch-server.ts'
+import { endFailed, type LaunchedServer } from '../supervision/launch-server.ts'
 import type { RefusedByServer } from '../supervision/server-connection.ts'
+import type { ServerEngineOptions } from '../supervision/server-engine-options.ts'
 import { unprepared } from '../supervision/unprepared.ts'
 import { WORKER_DEADLINES, type WorkerDeadlines } from '../supervision/worker-deadlines.ts'
 import { WorkerLife } from '../supervision/worker-life.ts'
@@ -24,25 +25,10 @@ import { MLX_CAPABILITIES, planMlx } from './mlx-plan.ts'
 import { noMlxVlm } from './mlx-vision.ts'
 import { MlxVocabulary, type WireVocabulary } from './mlx-vocabulary.ts'
 
-type ModelModules = typeof import('../../templates/chat-template.ts') & typeof import('./mlx-model.ts')
-
-/** Templates, tools and forms are not needed before a model is loaded. */
-async function importModel(): Promise<ModelModules> {
-  const [{ ChatTemplate }, { MlxModel }] = await Promise.all([
-    import('../../templates/chat-template.ts'),
-    import('./mlx-model.ts'),
-  ])
-  return { ChatTemplate, MlxModel }
-}
-
-export interface MlxEngineOptions {
+/** What it computes on is the machine's memory: there is no device to measure. */
+export interface MlxEngineOptions extends Omit<ServerEngineOptions, 'deviceBytes'> {
   /** Where `modelyard engines install` puts engines. Absent = only models that name a `python` can be loaded. */
   enginesDirectory?: string
-  recordsDirectory?: string
-  logDirectory?: string
-  /** Default: the system's clock. */
-  clock?: Clock
-  deadlines?: Partial<WorkerDeadlines>
 }
 
 const DEFAULT_DRAFT_TOKENS = 3
@@ -101,9 +87,7 @@ export class MlxEngine implements Engine {
       onProgress({ stage: 'preparing' })
       return await this.#prepare(plan, started, signal)
     } catch (error) {
-      started.child.kill('its load has failed')
-      await started.child.exited
-      await started.connection.close()
+      await endFailed(started.child, started.connection)
       throw signal.aborted
         ? loadAborted(signal)
         : unprepared(`"${plan.model}" could not be loaded: its mlx worker failed`, error)
@@ -128,17 +112,18 @@ export class MlxEngine implements Engine {
     { child, connection }: LaunchedServer,
     signal: AbortSignal,
   ): Promise<LoadedModel> {
-    const [told, { ChatTemplate, MlxModel }] = await Promise.all([
+    // Templates, tools and forms are not needed before a model is loaded.
+    const [told, { ChatTemplate }, { MlxModel }] = await Promise.all([
       connection.json('/vocabulary', undefined, signal) as Promise<WireVocabulary>,
-      importModel(),
+      import('../../templates/chat-template.ts'),
+      import('./mlx-model.ts'),
     ])
     const vocabulary = new MlxVocabulary(told, connection)
-    const source = plan.facts.safetensors?.chatTemplate ?? told.template ?? undefined
     const { controlTexts, endTexts, userDefinedTexts } = vocabulary
     const template = new ChatTemplate({
-      ...(source !== undefined && { source }),
-      ...(told.begin !== null && { bosToken: told.begin }),
-      ...(told.end !== null && { eosToken: told.end }),
+      source: plan.facts.safetensors?.chatTemplate ?? told.template ?? undefined,
+      bosToken: told.begin ?? undefined,
+      eosToken: told.end ?? undefined,
       controlTexts,
       endTexts,
       userDefinedTexts,

@@ -1,9 +1,10 @@
-import { ModelyardError } from '../../base/errors.ts'
+import type { ModelyardError } from '../../base/errors.ts'
 import type { LoadFailureClass, LoadPlan } from '../engine.ts'
-import { classifyExit, describeExit, type WorkerExit } from '../supervision/worker-exit.ts'
+import { firstSign, type LogSigns } from '../supervision/start-failure.ts'
+import { classifyExit, describeExit, endedBeforeReady, type WorkerExit } from '../supervision/worker-exit.ts'
 
 /** What Python's last words mean. */
-const SIGNS: readonly [LoadFailureClass, RegExp][] = [
+const SIGNS: LogSigns = [
   ['missing_engine', /ModuleNotFoundError|No module named|ImportError/],
   ['out_of_memory', /MemoryError|bad_alloc|\[metal::malloc\]|Insufficient Memory/i],
   [
@@ -28,18 +29,18 @@ const NEEDS_TORCH = /requires? (the )?(PyTorch|Torchvision)|No module named '(to
 const ADD_TORCH =
   ' Its images are prepared by PyTorch: name a Python that has mlx-vlm, torch and torchvision (option python), or take another model.'
 
-/** The error of a load whose worker ended before it listened. */
+/**
+ * The error of a load whose worker ended before it listened. It is not read as other servers' ends are (`serverNotStarted`), the exit before the log:
+ * Python names its error, and an import that failed may speak of memory ("cannot allocate memory in static TLS block").
+ */
 export function mlxStartFailure({ model }: LoadPlan, exit: WorkerExit): ModelyardError {
   const log = exit.logTail.join('\n')
   const ended = exit.ended === undefined && exit.error === undefined && exit.signal === null
-  const told = ended ? SIGNS.find(([, sign]) => sign.test(log))?.[0] : undefined
+  const told = ended ? firstSign(SIGNS, exit.logTail) : undefined
   const failure = told ?? classifyExit(exit)
   const complaint = exit.logTail.findLast((line) => /^\w*(Error|Exception)\b/.test(line))
   const words = complaint === undefined ? '' : ` (${complaint})`
   const next = NEEDS_TORCH.test(log) ? ADD_TORCH : (WHAT_NOW[failure] ?? '')
   const message = `"${model}" could not be loaded: its mlx worker ${describeExit(exit)}${words}.${next}`
-  const { code, signal, logTail } = exit
-  return new ModelyardError('model_load_failed', message, {
-    details: { failure, exitCode: code, signal, logTail },
-  })
+  return endedBeforeReady(message, failure, exit)
 }

@@ -187,12 +187,11 @@ async function pooledWork(
 }
 
 function templateOf({ facts }: LoadPlan, vocabulary: Vocabulary): ChatTemplate {
-  const source = facts.gguf?.chatTemplate
   const { bosText, eosText, controlTexts, endTexts, userDefinedTexts } = vocabulary
   return new ChatTemplate({
-    ...(source !== undefined && { source }),
-    ...(bosText !== undefined && { bosToken: bosText }),
-    ...(eosText !== undefined && { eosToken: eosText }),
+    source: facts.gguf?.chatTemplate,
+    bosToken: bosText,
+    eosToken: eosText,
     controlTexts,
     endTexts,
     userDefinedTexts,

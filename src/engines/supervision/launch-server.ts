@@ -50,11 +50,16 @@ export async function launchServer(options: LaunchOptions): Promise<LaunchedServ
     if (untilReady !== undefined) await Promise.race([untilReady(child, connection), gone])
     return { child, connection }
   } catch (error) {
-    child.kill('its load has failed')
-    await child.exited
-    await connection?.close()
+    await endFailed(child, connection)
     throw signal.aborted ? abortError(signal) : error
   } finally {
     off()
   }
+}
+
+/** Ends a server whose load has failed, and waits until it is gone. */
+export async function endFailed(child: WorkerChild, connection: ServerConnection | undefined): Promise<void> {
+  child.kill('its load has failed')
+  await child.exited
+  await connection?.close()
 }

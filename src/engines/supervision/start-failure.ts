@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
-import { ModelyardError } from '../../base/errors.ts'
+import type { ModelyardError } from '../../base/errors.ts'
 import type { LoadFailureClass, LoadPlan } from '../engine.ts'
-import { classifyExit, describeExit, type WorkerExit } from './worker-exit.ts'
+import { classifyExit, describeExit, endedBeforeReady, type WorkerExit } from './worker-exit.ts'
 
 type CommonEnd = 'port' | 'timeout' | 'crash' | 'aborted'
 
@@ -30,17 +30,13 @@ export interface ServerWords {
 
 /** The error of a load whose server ended before its model was ready (R11): how it ended, what it said, what to do. */
 export function serverNotStarted(plan: LoadPlan, exit: WorkerExit, words: ServerWords): ModelyardError {
-  const { code, signal, logTail } = exit
   const failure = classify(exit, words)
-  const complaint = words.complaintIn(logTail)
+  const complaint = words.complaintIn(exit.logTail)
   const model = `Model "${plan.model}" (${basename(plan.facts.path ?? '')})`
   const saying = complaint === undefined ? '' : `, saying: ${complaint}`
   const whatNow = { ...WHAT_NOW, ...words.whatNow }[failure]
-  return new ModelyardError(
-    'model_load_failed',
-    `${model} could not be loaded: its ${words.program} ${describeExit(exit)}${saying}. ${whatNow}`,
-    { details: { failure, exitCode: code, signal, logTail } },
-  )
+  const message = `${model} could not be loaded: its ${words.program} ${describeExit(exit)}${saying}. ${whatNow}`
+  return endedBeforeReady(message, failure, exit)
 }
 
 function classify(exit: WorkerExit, { failureIn }: ServerWords): LoadFailureClass {

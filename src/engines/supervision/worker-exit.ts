@@ -66,10 +66,17 @@ const REMEDIES: Partial<Record<LoadFailureClass, string>> = {
 export function loadEndedByExit(exit: WorkerExit): ModelyardError {
   const failure = classifyExit(exit)
   const message = `"${exit.model}" could not be loaded: its worker ${describeExit(exit)}.${REMEDIES[failure] ?? ''}`
-  const { code, signal, logTail } = exit
-  return new ModelyardError('model_load_failed', message, {
-    details: { failure, exitCode: code, signal, logTail },
-  })
+  return endedBeforeReady(message, failure, exit)
+}
+
+/** The error of a load that a process did not live through, in whatever words (R11). */
+export function endedBeforeReady(
+  message: string,
+  failure: LoadFailureClass,
+  { code, signal, logTail }: WorkerExit,
+): ModelyardError {
+  const details = { failure, exitCode: code, signal, logTail }
+  return new ModelyardError('model_load_failed', message, { details })
 }
 
 /** The engine's own load error, with the worker's log lines added; an error of no class is a `crash` of the engine. */
