@@ -17,12 +17,21 @@ import { workerEntry } from '../worker/worker-fixtures.ts'
 import { mlxSubject } from './mlx-subject.ts'
 import { UNICODE } from './said-by-grammar.ts'
 import { scriptedSubject } from './scripted-subject.ts'
+import { SHORT_ENDS } from './short-ends.ts'
 import { openRemote, upstreamSubject } from './upstream-subject.ts'
 
 const clock = new SystemClock()
 
 function inWorker(inner: Engine, engineOptions: Record<string, unknown> = {}): Engine {
-  return new WorkerEngine({ engine: inner.name, inner, clock, entry: workerEntry(), engineOptions })
+  const deadlines = SHORT_ENDS
+  return new WorkerEngine({
+    engine: inner.name,
+    inner,
+    clock,
+    entry: workerEntry(),
+    engineOptions,
+    deadlines,
+  })
 }
 
 const installed = fetched(join(ENGINES_DIRECTORY, 'node-llama-cpp/node_modules'))
@@ -95,11 +104,15 @@ function llamaSubject(
 }
 
 const llama = new NodeLlamaCppEngine({ enginesDirectory: ENGINES_DIRECTORY })
-const llamaServer = new LlamaServerEngine({ enginesDirectory: ENGINES_DIRECTORY, clock })
+const llamaServer = new LlamaServerEngine({
+  enginesDirectory: ENGINES_DIRECTORY,
+  clock,
+  deadlines: SHORT_ENDS,
+})
 const { available: hasServer } = await llamaServer.detect()
 
 /** `runs` is false where the engine's package is not installed. */
-const mlx = new MlxEngine({ enginesDirectory: ENGINES_DIRECTORY })
+const mlx = new MlxEngine({ enginesDirectory: ENGINES_DIRECTORY, deadlines: SHORT_ENDS })
 const { available: hasMlx } = await mlx.detect()
 
 const SUBJECTS: { name: string; runs: boolean; subject: EngineContractSubject }[] = [

@@ -12,6 +12,7 @@ import { foxes } from '../models/fox-sound.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder } from '../models/paths.ts'
 import { painterPlan, picture, putOnPath, writePainter } from '../sd-server/fixtures.ts'
 import { HAS_TRANSFORMERS, inWorker, planOf, pulled, transformersEngine } from '../transformers/fixtures.ts'
+import { SHORT_ENDS } from './short-ends.ts'
 
 const folder = await temporaryFolder()
 afterAll(() => removeFolder(folder))
@@ -110,7 +111,7 @@ afterAll(takeOff)
 /** Of a fake program: no weights can be had. */
 function painterSubject(): WorkContractSubject {
   return {
-    engine: new SdServerEngine(),
+    engine: new SdServerEngine({ deadlines: SHORT_ENDS }),
     plan: async () => painterPlan(painter),
     task: picture({ count: 2, seed: 3 }),
     verify: (parts) => {
@@ -137,23 +138,23 @@ const SUBJECTS: { name: string; runs: boolean; subject: WorkContractSubject }[] 
   {
     name: 'transformers, in a worker',
     runs: minilm !== undefined,
-    subject: { ...minilmSubject(inWorker(transformersEngine()), 'worker'), ownProcess: true },
+    subject: { ...minilmSubject(inWorker(transformersEngine(), SHORT_ENDS), 'worker'), ownProcess: true },
   },
   {
     name: 'transformers with Whisper, in a worker',
     runs: whisper !== undefined,
-    subject: { ...whisperSubject(inWorker(transformersEngine())), ownProcess: true },
+    subject: { ...whisperSubject(inWorker(transformersEngine(), SHORT_ENDS)), ownProcess: true },
   },
   {
     name: 'transformers with a writer of captions, in a worker',
     runs: HAS_TRANSFORMERS,
-    subject: { ...captionSubject(inWorker(transformersEngine())), ownProcess: true },
+    subject: { ...captionSubject(inWorker(transformersEngine(), SHORT_ENDS)), ownProcess: true },
   },
   {
     name: 'speech, in a worker',
     runs: joe !== undefined,
     subject: {
-      ...speechSubject(inWorker(new SpeechEngine({ enginesDirectory: ENGINES_DIRECTORY }))),
+      ...speechSubject(inWorker(new SpeechEngine({ enginesDirectory: ENGINES_DIRECTORY }), SHORT_ENDS)),
       ownProcess: true,
     },
   },

@@ -1,6 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SystemClock } from '../../src/base/clock.ts'
+import type { WorkerDeadlines } from '../../src/engines/supervision/worker-deadlines.ts'
 import type { Engine, LoadPlan } from '../../src/engines/engine.ts'
 import { TransformersEngine } from '../../src/engines/transformers/transformers-engine.ts'
 import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
@@ -33,9 +34,16 @@ export function transformersEngine(): TransformersEngine {
   return new TransformersEngine({ enginesDirectory: ENGINES_DIRECTORY })
 }
 
-export function inWorker(inner: Engine): WorkerEngine {
+export function inWorker(inner: Engine, deadlines: Partial<WorkerDeadlines> = {}): WorkerEngine {
   const engineOptions = { enginesDirectory: ENGINES_DIRECTORY }
-  return new WorkerEngine({ engine: inner.name, inner, clock, entry: workerEntry(), engineOptions })
+  return new WorkerEngine({
+    engine: inner.name,
+    inner,
+    clock,
+    entry: workerEntry(),
+    engineOptions,
+    deadlines,
+  })
 }
 
 /** The plan of a model in a folder. */
