@@ -37,18 +37,25 @@ export async function pythonEnvironment(requirements: string[]): Promise<PythonE
   }
 }
 
-/** With the pip that is there already where it can do so (since 22.3): to unpack another one takes as long as the packages do. */
+/** With the pip that is there already, if there is one: to unpack another takes as long as the packages do. */
 async function install(python: string, requirements: string[]): Promise<void> {
+  const pip = await findPip(python)
   // Python compiles what is used when it is used; pip would compile all of it.
   const options = ['--quiet', '--no-compile', '--disable-pip-version-check', '--retries', '1']
-  const asked = ['install', ...options, ...requirements]
-  try {
-    await run('python3', ['-m', 'pip', '--python', python, ...asked], { timeout: DEADLINE })
-  } catch (error) {
-    if (!/no such option|No module named/.test((error as Error).message)) throw error
-    await run(python, ['-m', 'ensurepip'], { timeout: DEADLINE })
-    await run(python, ['-m', 'pip', ...asked], { timeout: DEADLINE })
-  }
+  await run(python, [...pip, 'install', ...options, ...requirements], { timeout: DEADLINE })
+}
+
+/**
+ * @returns how this Python runs a pip: that of `python3` with the program that pip has for running in another environment (since 22.3), or
+ * its own. `pip --python` would start that as a further process, which is not ended with it.
+ */
+async function findPip(python: string): Promise<string[]> {
+  const print = 'import pip; print(pip.__path__[0])'
+  const found = await run('python3', ['-c', print]).catch(() => ({ stdout: '' }))
+  const runner = join(found.stdout.trim(), '__pip-runner__.py')
+  if (existsSync(runner)) return [runner]
+  await run(python, ['-m', 'ensurepip'], { timeout: DEADLINE })
+  return ['-m', 'pip']
 }
 
 /** Runs a program of `test/clients/python`. @returns what it told, by name */
