@@ -59,6 +59,9 @@ const VERSIONS = [
   ['openai==1.66.3', 'anthropic==0.40.0', 'ollama==0.4.0'],
 ]
 
+/** The first one makes the environments, within the 150 s that each command of that may take. */
+const TEST_LIMIT = 400_000
+
 const begun = new Map<string, Promise<PythonEnvironment>>()
 
 /** All are made when the first is asked for, side by side. */
@@ -76,7 +79,7 @@ describe.each(VERSIONS)('the official Python SDKs %s, %s, %s', (...requirements)
   })
   afterAll(() => talking.yard.stop())
 
-  it.for(Object.entries(PROGRAMS))('%s', async ([vendor, expected], { skip }) => {
+  it.for(Object.entries(PROGRAMS))('%s', { timeout: TEST_LIMIT }, async ([vendor, expected], { skip }) => {
     const environment = await environmentOf(requirements)
     if ('missing' in environment) return skip(`no Python environment: ${environment.missing}`)
     const told = await runPython(environment, `${vendor}_sdk.py`, [talking.server.url, KEY])
