@@ -16,7 +16,17 @@ const COMPILED = process.env['MODELYARD_COMPILED'] === '1' ? ['./test/compiled/c
  * Files that mostly wait for child programs, sockets and the network, and assert neither memory nor a time that a neighbour could make them
  * miss: three at a time. What is new in these folders must be so, too, or be left out.
  */
-const WAITING = ['test/{cli,clients,config,downloads}/**/*.test.ts', 'test/yard/neighbour.test.ts']
+const WAITING = [
+  'test/{cli,config,downloads}/**/*.test.ts',
+  'test/clients/python.test.ts',
+  'test/yard/neighbour.test.ts',
+]
+
+/**
+ * Folders of files that leave nothing behind in their process and do not ask for its memory. They share one and what it has imported,
+ * which takes a second of each file otherwise; no native code of an engine runs in it.
+ */
+const SHARED = ['clients', 'conformance', 'http', 'sd-server', 'templates', 'upstream']
 
 /** Where tests run, nobody's own models or settings are seen. */
 const ALONE = './test/preparation/without-users-home.ts'
@@ -53,12 +63,23 @@ const config: ViteUserConfig = defineConfig({
         test: { ...PROCESS, name: 'waiting', include: WAITING, maxWorkers: 3, sequence: { groupOrder: 1 } },
       },
       {
+        extends: true,
+        test: {
+          ...PROCESS,
+          name: 'shared',
+          include: [`test/{${SHARED.join(',')}}/**/*.test.ts`],
+          exclude: [...configDefaults.exclude, ...WAITING],
+          isolate: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
         // Real child programs, real models, real sockets: deadlines with margin, one file per core.
         extends: true,
         test: {
           ...PROCESS,
           name: 'process',
-          include: ['test/**/*.test.ts'],
+          include: [`test/!(${SHARED.join('|')})/**/*.test.ts`],
           globalSetup: COMPILED,
           exclude: [...configDefaults.exclude, ...WAITING, ...UNASKED],
           sequence: { groupOrder: 2 },

@@ -21,8 +21,15 @@ const LONG: readonly string[] = [
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    return sorted.toSorted((a, b) => groupOf(a) - groupOf(b) || placeOf(a) - placeOf(b))
+    return sorted.toSorted(
+      (a, b) => groupOf(a) - groupOf(b) || isShared(a) - isShared(b) || placeOf(a) - placeOf(b),
+    )
   }
+}
+
+/** Files of one process come one after the other: it is ended where another's is next. */
+function isShared({ project }: TestSpecification): number {
+  return project.config.isolate ? 0 : 1
 }
 
 function groupOf({ project }: TestSpecification): number {
