@@ -5,7 +5,8 @@ import type { Part } from '../tasks/part.ts'
 export class AnswerCollector {
   #text = ''
   #reasoning = ''
-  readonly #calls: ToolCall[] = []
+  /** By number, which an engine makes up: nothing may grow with it. */
+  readonly #calls = new Map<number, ToolCall>()
   #pieces = 0
 
   /** Parts seen: an estimate of the tokens of an answer that was cut short. */
@@ -23,7 +24,7 @@ export class AnswerCollector {
     if (part.type === 'text') this.#text += part.text
     else if (part.type === 'reasoning') this.#reasoning += part.text
     else if (part.type === 'tool-call')
-      this.#calls[part.index] = { id: part.id, name: part.name, arguments: '' }
+      this.#calls.set(part.index, { id: part.id, name: part.name, arguments: '' })
     else if (part.type === 'tool-call-arguments') this.#addArguments(part.index, part.text)
   }
 
@@ -32,12 +33,12 @@ export class AnswerCollector {
       role: 'assistant',
       content: this.#text,
       ...(this.#reasoning === '' ? {} : { reasoning: this.#reasoning }),
-      ...(this.#calls.length === 0 ? {} : { toolCalls: this.#calls.filter((call) => call !== undefined) }),
+      ...(this.#calls.size === 0 ? {} : { toolCalls: [...this.#calls.values()] }),
     }
   }
 
   #addArguments(index: number, text: string): void {
-    const call = this.#calls[index]
+    const call = this.#calls.get(index)
     if (call !== undefined) call.arguments += text
   }
 }

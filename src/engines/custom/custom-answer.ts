@@ -1,6 +1,7 @@
 import { StopMatcher } from '../../templates/stop-matcher.ts'
 import type { FinishReason, Part, Result } from '../../tasks/part.ts'
 import type { Task } from '../../tasks/task.ts'
+import { requireEnd, requirePart } from './custom-checks.ts'
 import type { CustomEnd, CustomPart } from './engine-definition.ts'
 
 /** What an engine of one's own writes, held to the task's limits: stop strings and most tokens. */
@@ -24,6 +25,7 @@ export class CustomAnswer {
 
   /** The piece as far as it may be shown; undefined = nothing of it. */
   take(piece: CustomPart): Part | undefined {
+    requirePart(piece)
     const part: Part = typeof piece === 'string' ? { type: 'text', text: piece } : piece
     if (part.type === 'tool-call') this.#called = true
     if (part.type !== 'text' && part.type !== 'reasoning') return part
@@ -43,6 +45,7 @@ export class CustomAnswer {
   }
 
   result(promptTokens: number, timings: Result['timings'], end: CustomEnd = {}): Result {
+    requireEnd(end)
     const { completionTokens = this.#completionTokens, reasoningTokens = this.#reasoningTokens } = end
     const stopSequence = this.#stops.matched
     return {

@@ -8,6 +8,7 @@ import type { AskModel, ExitReport, LoadedModel, LoadPlan, RunOptions } from '..
 import type { Lifetime } from '../lifetime.ts'
 import { requireRoom, requireTask } from '../task-checks.ts'
 import { CustomAnswer } from './custom-answer.ts'
+import { requireMeasure, requirePieces, requireTokens } from './custom-checks.ts'
 import type { CustomBody, CustomEnd, CustomPart } from './engine-definition.ts'
 import { OtherModels } from './other-models.ts'
 import { ownError } from './own-error.ts'
@@ -53,18 +54,23 @@ export class CustomLoadedModel implements LoadedModel {
 
   async countTokens(task: Task): Promise<number> {
     this.#lifetime.check()
-    return await (this.#body.countTokens?.(task) ?? promptWords(task))
+    return await this.#told(async () =>
+      requireTokens(await (this.#body.countTokens?.(task) ?? promptWords(task))),
+    )
   }
 
   async warmUp(signal: AbortSignal): Promise<void> {
     this.#lifetime.check(signal)
-    await this.#body.warmUp?.(signal)
+    await this.#told(async () => await this.#body.warmUp?.(signal))
     this.#moved()
   }
 
   async memory(): Promise<MeasuredFootprint> {
     this.#lifetime.check()
-    return (await this.#body.memory?.()) ?? asMeasured(this.plan.footprint)
+    return await this.#told(async () => {
+      const measured = await this.#body.memory?.()
+      return measured === undefined ? asMeasured(this.plan.footprint) : requireMeasure(measured)
+    })
   }
 
   async ping(): Promise<void> {
@@ -96,7 +102,7 @@ export class CustomLoadedModel implements LoadedModel {
     const models = new OtherModels({ plan: this.plan, ask: this.#ask, within, signal })
     const end = answer.ended
       ? undefined
-      : yield* this.#pieces(answer, this.#body.run(task, { slot, signal, models }), signal)
+      : yield* this.#pieces(answer, requirePieces(this.#body.run(task, { slot, signal, models })), signal)
     const rest = answer.rest()
     if (rest !== undefined) yield rest
     return answer.result(promptTokens, { prefill: 0, decode: this.#moved() - begun }, end)
@@ -118,7 +124,16 @@ export class CustomLoadedModel implements LoadedModel {
       }
       return undefined
     } finally {
-      pieces.return(undefined).catch(() => undefined)
+      left(pieces)
+    }
+  }
+
+  /** @throws ModelyardError with the engine's name in whatever it threw */
+  async #told<Told>(work: () => Promise<Told>): Promise<Told> {
+    try {
+      return await work()
+    } catch (error) {
+      throw ownError(this.plan.engine, error)
     }
   }
 
@@ -139,4 +154,10 @@ export class CustomLoadedModel implements LoadedModel {
     this.#lifetime.end({ expected: true, reason, logTail: [] })
     await this.exited
   }
+}
+
+/** Iterators written by hand may have no `return`, or throw in it. */
+function left(pieces: Pieces): void {
+  const end = async (): Promise<unknown> => await (pieces as Partial<Pieces>).return?.(undefined)
+  end().catch(() => undefined)
 }

@@ -1,3 +1,4 @@
+import { isMap } from '../../base/is-map.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
@@ -43,7 +44,11 @@ export function planCustom<Options>(
   const { name, version = '1', contextSize: usual = DEFAULT_CONTEXT } = definition
   const contextSize = spec.context ?? spec.defaultContext ?? usual
   const written = definition.memory?.(model) ?? 0
-  const memory: DeclaredMemory = typeof written === 'number' ? { ram: written } : written
+  const memory = requireBytes(
+    typeof written === 'number' ? { ram: written } : written,
+    spec.id,
+    definition.name,
+  )
   const uses = definition.uses?.(model) ?? []
   const threads = spec.device.threads ?? 0
   const parts = [
@@ -70,4 +75,12 @@ export function planCustom<Options>(
     spec,
     facts,
   }
+}
+
+/** @throws ModelyardError `config_invalid` for what are no bytes: the ledger would be wrong for all models */
+function requireBytes(memory: DeclaredMemory, model: string, engine: string): DeclaredMemory {
+  const sizes: unknown[] = isMap(memory) ? Object.values(memory) : [memory]
+  if (sizes.every((bytes) => Number.isSafeInteger(bytes) && (bytes as number) >= 0)) return memory
+  const message = `model "${model}" (engine "${engine}"): its "memory" must be a whole number of bytes from 0 on, or one for each of {ram, "gpu:0", …}`
+  throw new ModelyardError('config_invalid', message)
 }

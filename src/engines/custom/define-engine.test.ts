@@ -131,6 +131,76 @@ describe('defineEngine', () => {
     })
   })
 
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['a number', 42],
+    ['a part of a kind that nobody knows', { type: 'nonsense' }],
+    ['a name that objects have', { type: 'constructor' }],
+    ['a text that is none', { type: 'text', text: 42 }],
+    ['a call with a number beyond all counting', { type: 'tool-call', index: 4e9, id: 'c', name: 'f' }],
+    ['its beginning, which is said for it', { type: 'started', promptTokens: -1, cachedTokens: 0 }],
+  ])('fails by its own name when it writes %s', async (_, piece) => {
+    const engine = engineOf(async function* () {
+      yield piece as string
+    })
+    await expect(outcome(await loaded(engine))).rejects.toMatchObject({
+      code: 'engine_failed',
+      message: expect.stringMatching(/^The engine "own" failed: it wrote .+\.$/) as string,
+    })
+  })
+
+  it.each<[string, unknown]>([
+    ['a promise', Promise.resolve('text')],
+    ['a list', ['text']],
+    ['nothing', undefined],
+  ])('says what its run must be when it returns %s', async (_, returned) => {
+    const engine = engineOf((() => returned) as unknown as CustomBody['run'])
+    await expect(outcome(await loaded(engine))).rejects.toThrow('its "run" must be an async generator')
+  })
+
+  it('takes an iterator that has no end of its own', async () => {
+    const steps = [{ done: false, value: 'x' }, { done: true }]
+    const engine = engineOf((() => ({ next: async () => steps.shift() })) as unknown as CustomBody['run'])
+    expect((await outcome(await loaded(engine))).parts).toContainEqual({ type: 'text', text: 'x' })
+  })
+
+  it.each<[string, unknown]>([
+    ['an end that is none', { finishReason: 'banana' }],
+    ['counts that are none', { completionTokens: Number.NaN }],
+  ])('fails when it returns %s', async (_, end) => {
+    const engine = engineOf(async function* () {
+      yield 'x'
+      return end as object
+    })
+    await expect(outcome(await loaded(engine))).rejects.toMatchObject({ code: 'engine_failed' })
+  })
+
+  it('is not loaded when its load gives nothing that runs', async () => {
+    for (const body of [undefined, null, {}]) {
+      const engine = engineOf(async function* () {}, { load: () => body as unknown as CustomBody })
+      await expect(loaded(engine)).rejects.toMatchObject({
+        code: 'model_load_failed',
+        message: expect.stringContaining('must return an object with a function "run"') as string,
+      })
+    }
+  })
+
+  it('puts no counts and no bytes into the ledger that are none', async () => {
+    const run: CustomBody['run'] = async function* () {}
+    for (const garbage of [Number.NaN, -1, Infinity, 'lots', 1.5]) {
+      const measured = { ram: { private: garbage as number, shared: 0 } }
+      const body: CustomBody = { run, countTokens: () => garbage as number, memory: () => measured }
+      const model = await loaded(engineOf(run, { load: () => body }))
+      await expect(model.countTokens(CHAT)).rejects.toMatchObject({ code: 'engine_failed' })
+      await expect(model.memory()).rejects.toMatchObject({ code: 'engine_failed' })
+      const declared = engineOf(run, { memory: () => garbage as number })
+      await expect(loaded(declared)).rejects.toMatchObject({ code: 'config_invalid' })
+    }
+    expect(await (await loaded(engineOf(run, { memory: () => 0 }))).memory()).toEqual({
+      ram: { private: 0, shared: 0 },
+    })
+  })
+
   it('asks only models that it says it uses, and nobody outside of a yard', async () => {
     const engine = engineOf(
       async function* (_, { models }) {

@@ -12,6 +12,7 @@ import {
 import { Lifetime } from '../lifetime.ts'
 import { CustomLoadedModel } from './custom-loaded-model.ts'
 import { customCapabilities, customModel, planCustom } from './custom-plan.ts'
+import { requireBody } from './custom-checks.ts'
 import type { CustomBody, EngineDefinition } from './engine-definition.ts'
 import { ownError } from './own-error.ts'
 
@@ -70,7 +71,7 @@ async function bodyOf<Options>(
   options: Pick<LoadOptions, 'signal' | 'onProgress'>,
 ): Promise<CustomBody> {
   try {
-    return await definition.load(customModel(definition, spec, facts), options)
+    return requireBody(await definition.load(customModel(definition, spec, facts), options))
   } catch (thrown) {
     if (options.signal.aborted) throw loadAborted(options.signal)
     const error = ownError(definition.name, thrown)
