@@ -156,3 +156,26 @@ export function breakOff(data: Buffer | string, contentType = 'application/json'
 export function hangUp(request: IncomingMessage): void {
   request.socket.destroy()
 }
+
+/** Answers with these events and ends. */
+export function events(told: string): Handler {
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(told)
+  }
+}
+
+/** Answers with these events and keeps the connection open with comments, as proxies do. */
+export function pingsAfter(told: string): Handler {
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(told)
+    const pings = setInterval(() => response.write(': ping\n\n'), 50)
+    response.on('close', () => clearInterval(pings))
+  }
+}
+
+/** Says that a chunk follows, and sends something else. */
+export function brokenChunk(_: IncomingMessage, { socket }: ServerResponse): void {
+  socket?.write(
+    'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\nx',
+  )
+}

@@ -4,7 +4,21 @@ import { SystemClock } from '../../src/base/clock.ts'
 import type { LoadedModel } from '../../src/engines/engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
 import { chat, embedding, NEVER, read, type Answer } from '../node-llama-cpp/fixtures.ts'
-import { complete, cutShort, endless, FakeUpstream, hangUp, refuse, text as said } from './fake-upstream.ts'
+import {
+  breakOff,
+  brokenChunk,
+  complete,
+  cutShort,
+  endless,
+  event,
+  events,
+  FakeUpstream,
+  hangUp,
+  json,
+  pingsAfter,
+  refuse,
+  text as said,
+} from './fake-upstream.ts'
 import { FarModels } from './far-models.ts'
 
 const environment: Record<string, string> = { FAR_KEY: 'secret-1' }
@@ -12,6 +26,9 @@ const engine = new UpstreamEngine({
   clock: new SystemClock(),
   environmentVariable: (name) => environment[name],
 })
+
+/** The end of an answer, without `[DONE]`. */
+const FINISH = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
 
 let fake: FakeUpstream
 const far = new FarModels(engine)
@@ -43,6 +60,65 @@ describe('a model of an upstream', () => {
     await ask(model)
     expect(fake.keys).toEqual(['Bearer secret-1', 'Bearer secret-1'])
     expect(JSON.stringify(model.plan)).not.toContain('secret-1')
+  })
+
+  it.each([
+    ['a refusal', refuse(401, 'Incorrect API key: Bearer secret-1')],
+    ['a failure', refuse(500, 'headers: {"authorization": "Bearer secret-1"}')],
+    ['an event', events(event({ error: { message: 'bad key secret-1' } }))],
+    ['a document', json({ error: { message: 'bad key secret-1' } })],
+  ])('tells nobody its key when the endpoint says it back in %s', async (_, answer) => {
+    fake.answers.splice(0, 1, answer)
+    const model = await load({ keyEnvironment: 'FAR_KEY', retries: 0 })
+    const error = await ask(model).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ message: expect.stringContaining('(our key)') as string })
+    expect(JSON.stringify(error)).not.toContain('secret-1')
+  })
+
+  it('is sent a key from a file with line ends without them, and one that no header can carry is refused unseen', async () => {
+    environment['FAR_KEY_LINES'] = ' secret-2\r\n'
+    await ask(await load({ keyEnvironment: 'FAR_KEY_LINES' }))
+    expect(fake.keys.at(-1)).toBe('Bearer secret-2')
+    environment['FAR_KEY_WORDS'] = 'sécret 3'
+    const error = await load({ keyEnvironment: 'FAR_KEY_WORDS' }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'model_load_failed',
+      message: expect.stringContaining('FAR_KEY_WORDS') as string,
+    })
+    expect(JSON.stringify(error)).not.toContain('cret 3')
+  })
+
+  it('has its whole answer when the connection breaks behind the finish reason', async () => {
+    fake.answers.splice(0, 1, breakOff(said('all') + FINISH, 'text/event-stream'))
+    expect(await ask(await load())).toMatchObject({ text: 'all', result: { finishReason: 'stop' } })
+  })
+
+  it('has its whole answer when only comments follow, and keeps no connection for them', async () => {
+    fake.answers.splice(0, 1, pingsAfter(said('all') + FINISH))
+    expect((await ask(await load())).text).toBe('all')
+    await expect.poll(() => fake.left, { timeout: 20_000 }).toBe(1)
+  })
+
+  it('has its answer, and its error, from an endpoint that knows no streams', async () => {
+    const message = { role: 'assistant', content: 'whole' }
+    fake.answers.splice(0, 1, json({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+    const model = await load()
+    expect((await ask(model)).text).toBe('whole')
+    fake.answers.splice(0, 1, json({ error: { message: 'no such route' } }))
+    await expect(ask(model)).rejects.toThrow('no such route')
+  })
+
+  it('says what came instead of an answer: nothing (204), or what is no HTTP', async () => {
+    fake.answers.splice(0, 1, (_, response) => void response.writeHead(204).end())
+    const model = await load()
+    await expect(ask(model)).rejects.toThrow('took the request and sent no answer')
+    fake.answers.splice(0, 1, brokenChunk)
+    await expect(ask(model)).rejects.toThrow('broke off its answer')
+  })
+
+  it('asks nobody to come again in 10^300 seconds', async () => {
+    fake.answers.splice(0, 1, refuse(429, 'slow down', { 'retry-after': '1e300' }))
+    await expect(ask(await load())).rejects.toMatchObject({ code: 'queue_full', retryAfter: 86_400_000 })
   })
 
   it('is not loaded when the variable with its key is not set', async () => {

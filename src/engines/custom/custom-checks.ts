@@ -63,8 +63,8 @@ export function requireEnd(end: CustomEnd): void {
 
 /** @throws TypeError where `load` gave nothing that runs */
 export function requireBody(body: CustomBody): CustomBody {
-  const run: unknown = isObject(body) ? body.run : undefined
-  if (typeof run === 'function') return body
+  const loaded: unknown = body
+  if (isObject(loaded) && typeof loaded['run'] === 'function') return body
   throw new TypeError(`its "load" must return an object with a function "run", not ${kindOf(body)}.`)
 }
 

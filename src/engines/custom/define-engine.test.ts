@@ -176,8 +176,8 @@ describe('defineEngine', () => {
   })
 
   it('is not loaded when its load gives nothing that runs', async () => {
-    for (const body of [undefined, null, {}]) {
-      const engine = engineOf(async function* () {}, { load: () => body as unknown as CustomBody })
+    for (const body of [undefined, null, {}] as unknown[]) {
+      const engine = engineOf(async function* () {}, { load: () => body as CustomBody })
       await expect(loaded(engine)).rejects.toMatchObject({
         code: 'model_load_failed',
         message: expect.stringContaining('must return an object with a function "run"') as string,

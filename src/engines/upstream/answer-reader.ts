@@ -1,9 +1,12 @@
-import type { Clock } from '../../base/clock.ts'
+import { waitAtMost, type Clock } from '../../base/clock.ts'
 import type { Part, Result } from '../../tasks/part.ts'
 import { EventReader } from './event-reader.ts'
 import type { ReplyBody } from './reply-body.ts'
 import { broken } from './reply-document.ts'
 import { WireAnswer } from './wire-answer.ts'
+
+/** Milliseconds for what may follow when all is said: counts, and `[DONE]`, which some never send. */
+const LONGEST_FAREWELL = 5000
 
 /** How the answer to one request is taken in: a read may bring many parts, or none. */
 export interface AnswerReader {
@@ -32,6 +35,7 @@ export class TextReader implements AnswerReader {
   readonly #begun: number
   #first: number | undefined
   #failure: { reason: unknown } | undefined
+  #completed: number | undefined
 
   constructor(incoming: IncomingAnswer) {
     this.#incoming = incoming
@@ -41,7 +45,7 @@ export class TextReader implements AnswerReader {
   async read(): Promise<boolean> {
     const { body, parts, clock, onMoved } = this.#incoming
     if (this.#failure !== undefined) throw this.#failure.reason
-    if (this.#events.isDone || !(await body.arrival())) return false
+    if (this.#events.isDone || !(await this.#arrival())) return false
     onMoved()
     try {
       this.#events.read(body.take() ?? Buffer.alloc(0), parts)
@@ -50,6 +54,25 @@ export class TextReader implements AnswerReader {
     }
     if (parts.length > 0) this.#first ??= clock.now()
     return true
+  }
+
+  /** An answer that has its end is whole, even if its connection breaks then or is kept open by nothing but comments. */
+  #arrival(): boolean | Promise<boolean> {
+    const { body, clock } = this.#incoming
+    if (!this.#answer.complete) return body.arrival()
+    this.#completed ??= clock.now()
+    return this.#farewell(this.#completed + LONGEST_FAREWELL - clock.now())
+  }
+
+  async #farewell(rest: number): Promise<boolean> {
+    if (rest <= 0) return false
+    const { body, clock } = this.#incoming
+    let hasMore = false
+    const arrival = async (): Promise<void> => {
+      hasMore = await body.arrival()
+    }
+    await waitAtMost(clock, rest, arrival())
+    return hasMore
   }
 
   result(): Result {

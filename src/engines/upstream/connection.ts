@@ -9,6 +9,8 @@ import { ReplyBody } from './reply-body.ts'
 
 /** Milliseconds to connect. */
 const CONNECT_TIMEOUT = 5000
+/** Milliseconds that an endpoint may ask for; more, or what is no number of seconds at all, is a mistake there. */
+const LONGEST_RETRY_AFTER = 24 * 3_600_000
 /** Bytes of a list of models, or of a document about routes. */
 const LONGEST_DOCUMENT = 16 * 1024 * 1024
 
@@ -191,7 +193,9 @@ class DispatchedAnswer implements Dispatcher.DispatchHandler {
     const milliseconds = Number.isFinite(seconds)
       ? seconds * 1000
       : Date.parse(header) - this.#clock.wallTime()
-    return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : undefined
+    return Number.isFinite(milliseconds)
+      ? Math.min(LONGEST_RETRY_AFTER, Math.max(0, milliseconds))
+      : undefined
   }
 }
 

@@ -1,6 +1,7 @@
 import type { StopSignal } from '../../base/cancellation.ts'
 import { sleep, type Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
+import { concealKey, concealKeyIn } from './conceal-key.ts'
 import { Connection, type Reply } from './connection.ts'
 import { chooseEndpoint, Endpoint } from './endpoint.ts'
 import { rootOf } from './endpoint-survey.ts'
@@ -70,6 +71,11 @@ export class EndpointPool {
   /** The answer's beginning: its status is 200, its body may be read. @throws ModelyardError */
   open(request: EndpointRequest, opening: Opening): Promise<Reply> {
     return this.#try(request, opening)
+  }
+
+  /** What an answer had to say of itself, without our key. */
+  concealed(error: unknown): unknown {
+    return concealKeyIn(error, this.#options.key)
   }
 
   async close(): Promise<void> {
@@ -159,7 +165,7 @@ export class EndpointPool {
     return refusalError(this.#options.model, {
       url,
       status,
-      body,
+      body: concealKey(body, this.#options.key),
       ...(retryAfter !== undefined && { retryAfter }),
     })
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { toModelyardError } from '../../base/errors.ts'
 import { SharedWork } from '../../base/shared-work.ts'
 import type { EndpointAbility, EndpointFacts } from '../../models/model-facts.ts'
+import { concealKey } from './conceal-key.ts'
 import { Connection } from './connection.ts'
 import { readDocumentedRoutes, readServerProperties, type ServerFacts } from './documented-routes.ts'
 import { abilitiesOfServer } from './known-servers.ts'
@@ -156,7 +157,8 @@ export class EndpointSurvey {
       }
     }
     const { status, text } = await get(`${url}/models`)
-    if (status !== 200 && status !== 404) throw refusalError(model, { url, status, body: text })
+    if (status !== 200 && status !== 404)
+      throw refusalError(model, { url, status, body: concealKey(text, key) })
     const models = status === 200 ? readModelList(text) : undefined
     const told = await serverFacts(url, models, get)
     const at = this.#clock.now() - (told === undefined ? FRESH - SOON : 0)

@@ -32,5 +32,7 @@ export function readerOf(
   if (task.kind === 'transcription') return new DocumentReader(incoming, transcriptParts(model, task))
   if (task.kind === 'image') return new DocumentReader(incoming, pictureParts(model, task))
   if (task.kind === 'speech') return new SoundReader(incoming, task.format, contentType)
-  return isWhole && /\bjson\b/i.test(contentType) ? new WholeReader(incoming) : new TextReader(incoming)
+  // Some know no streams, or send an error as if it were an answer; others call a stream JSON.
+  const isDocument = isWhole ? /\bjson\b/i : /^application\/json\b/i
+  return isDocument.test(contentType) ? new WholeReader(incoming) : new TextReader(incoming)
 }

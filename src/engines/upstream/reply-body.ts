@@ -4,6 +4,8 @@ import type { Dispatcher } from 'undici'
 const MOST_WAITING = 256 * 1024
 /** Bytes that are let pass after the end of what is wanted, so that the connection can be kept. */
 const LONGEST_REST = 64 * 1024
+/** Reads in which they may come: comments that keep a connection open are small. */
+const MOST_READS = 16
 
 /** The body of an answer as it comes. Whoever reads takes all that is here, without a promise for each piece. */
 export class ReplyBody implements AsyncIterable<Buffer> {
@@ -13,6 +15,7 @@ export class ReplyBody implements AsyncIterable<Buffer> {
   #waiting = 0
   /** Bytes that may still come although nobody wants them; undefined = all are wanted. */
   #rest: number | undefined
+  #readsLeft = MOST_READS
   #isOver = false
   #error: Error | undefined
   #wake: (() => void) | undefined
@@ -33,7 +36,9 @@ export class ReplyBody implements AsyncIterable<Buffer> {
 
   #letPass(chunk: Buffer): void {
     this.#rest = (this.#rest ?? 0) - chunk.length
-    if (this.#rest < 0) this.#controller.abort(new Error('The answer goes on after its end.'))
+    this.#readsLeft--
+    if (this.#rest < 0 || this.#readsLeft < 0)
+      this.#controller.abort(new Error('The answer goes on after its end.'))
   }
 
   end(error?: Error): void {

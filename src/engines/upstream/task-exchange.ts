@@ -68,8 +68,9 @@ export class TaskExchange {
   }
 
   /** A refusal of what the endpoint never does is remembered, so that the next such request is refused before anything is sent. */
-  judged(task: Task, isWhole: boolean, error: unknown): unknown {
+  judged(task: Task, isWhole: boolean, thrown: unknown): unknown {
     const { model } = this.#plan
+    const error = this.#parts.endpoints.concealed(thrown)
     if (!(error instanceof ModelyardError)) return interrupted(model, this.#silenceOf(task, isWhole), error)
     const ability = learnFromRefusal(task, error)
     if (ability === undefined) return error

@@ -153,10 +153,10 @@ export class UpstreamEngine implements Engine {
     return { model, urls: options.url, key: this.#keyOf(model, options) }
   }
 
-  #keyOf(model: string, { key, keyEnvironment }: UpstreamOptions): string | undefined {
-    if (keyEnvironment === undefined) return key
-    const value = this.#environmentVariable(keyEnvironment)
-    if (value !== undefined && value !== '') return value
+  #keyOf(model: string, { key = '', keyEnvironment }: UpstreamOptions): string | undefined {
+    if (keyEnvironment === undefined) return key === '' ? undefined : sendableKey(model, key, 'key')
+    const value = this.#environmentVariable(keyEnvironment)?.trim()
+    if (value !== undefined && value !== '') return sendableKey(model, value, keyEnvironment)
     throw loadFailed(
       'bad_option',
       `Model "${model}" needs the API key in the environment variable ${keyEnvironment}, which is not set.`,
@@ -195,6 +195,15 @@ export class UpstreamEngine implements Engine {
       timer.cancel()
     }
   }
+}
+
+/** @throws ModelyardError for what no header can carry; it is not shown */
+function sendableKey(model: string, key: string, from: string): string {
+  if (/^[\x21-\x7E]+$/.test(key)) return key
+  throw loadFailed(
+    'bad_option',
+    `The API key of model "${model}" (${from}) has spaces, line ends or letters outside of ASCII in it, which cannot be sent; correct it.`,
+  )
 }
 
 function factsFrom(endpoint: EndpointFacts): ModelFacts {

@@ -38,6 +38,12 @@ export function refusalError(model: string, { url, status, body, retryAfter }: R
 }
 
 function judged(model: string, status: number, reason: string): { code: ErrorCode; message: string } {
+  if (status < 300) {
+    return {
+      code: 'engine_failed',
+      message: `The upstream of model "${model}" took the request and sent no answer; does its server speak as OpenAI's API does?`,
+    }
+  }
   if (status < 400) {
     return {
       code: 'engine_failed',
@@ -143,7 +149,7 @@ export function interrupted(
   { milliseconds: silence, option }: Silence,
   cause: unknown,
 ): unknown {
-  if (codeOf(cause) === undefined) return cause
+  if (codeOf(cause) === undefined && !isGarbled(cause)) return cause
   if (codeOf(cause) === 'UND_ERR_BODY_TIMEOUT') {
     const message = `The upstream of model "${model}" has sent nothing more for ${formatDuration(silence)} and was given up.${howToWait(option)}`
     return new ModelyardError('timeout', message, { details: { silence }, cause })
@@ -151,6 +157,11 @@ export function interrupted(
   const reason = cause instanceof Error ? cause.message : String(cause)
   const message = `The upstream of model "${model}" broke off its answer: ${reason}. Try again; its own log may say why.`
   return new ModelyardError('engine_failed', message, { cause })
+}
+
+/** undici gives what it cannot parse no code. */
+function isGarbled(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'HTTPParserError'
 }
 
 function howToWait(option: Silence['option']): string {

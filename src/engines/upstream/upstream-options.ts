@@ -61,8 +61,9 @@ export interface UpstreamOptions {
 }
 
 const WEB_ADDRESS = {
-  pattern: /^https?:\/\/[^\s?#]+$/,
-  wants: 'an http or https address like "http://127.0.0.1:8000/v1"',
+  pattern: /^https?:\/\/[^\s?#@/]+(\/[^\s?#]*)?$/,
+  wants:
+    'an http or https address like "http://127.0.0.1:8000/v1", without a name or password (that is what keyEnvironment is for)',
 }
 const VARIABLE = { pattern: /^[A-Za-z_][A-Za-z0-9_]*$/, wants: 'the name of an environment variable' }
 

@@ -25,6 +25,12 @@ describe('the plan of an upstream model', () => {
     expect(capabilities).toMatchObject({ images: true, tools: false, structuredOutput: true })
   })
 
+  it('takes no address with a password in it, which every message about it would show', () => {
+    expect(() => plan({ url: 'http://me:secret@a/v1' })).toThrow('without a name or password')
+    expect(() => plan({ url: 'http://me:secret@a/v1' })).not.toThrow('secret@')
+    expect(plan({ url: 'http://a/v1/@team/' }).slots).toBe(8)
+  })
+
   it('has a key that does not hold the API key', () => {
     expect(plan({ url: 'http://a/v1', key: 'one' }).key).toBe(plan({ url: 'http://a/v1', key: 'two' }).key)
     expect(plan({ url: 'http://a/v1' }).key).not.toBe(plan({ url: 'http://b/v1' }).key)

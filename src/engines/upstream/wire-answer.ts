@@ -1,6 +1,8 @@
 import { ModelyardError } from '../../base/errors.ts'
 import type { FinishReason, Part, Result, TokenLogprob } from '../../tasks/part.ts'
 import { NO_USAGE, type Usage } from '../../tasks/usage.ts'
+import { WireCalls, type WireToolCall } from './wire-calls.ts'
+import { textOf, toldText } from './wire-text.ts'
 
 /** Whatever stands there is looked at before it is believed. */
 interface WireUsage {
@@ -17,21 +19,17 @@ interface WireLogprob {
   top_logprobs?: WireLogprob[]
 }
 
-interface WireToolCall {
-  index?: number
-  id?: string
-  /** Some write the arguments as an object. */
-  function?: { name?: string; arguments?: unknown } | null
-}
-
 interface WireMessage {
   content?: unknown
+  /** What it says instead of an answer (OpenAI). */
+  refusal?: unknown
   reasoning_content?: unknown
   reasoning?: unknown
   tool_calls?: WireToolCall[] | null
 }
 
 interface WireChoice {
+  index?: unknown
   text?: unknown
   logprobs?: { content?: WireLogprob[] | null } | null
   finish_reason?: string | null
@@ -41,6 +39,9 @@ interface WireChoice {
 interface WireTold {
   usage?: WireUsage | null
   error?: { message?: string } | string | null
+  /** `error` at vLLM, with a message beside it. */
+  object?: unknown
+  message?: unknown
 }
 
 /** One event of a stream, as far as it is read. */
@@ -58,18 +59,18 @@ export const UNKNOWN_USAGE: Usage = { ...NO_USAGE, unknown: true }
 
 /** Of a server that was ended in the middle (vLLM), or failed. */
 const BROKEN = new Set(['abort', 'error'])
-const FINISHES: Record<string, FinishReason> = {
-  length: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-}
+const FINISHES: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
+  ['length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+])
 
 /** Puts an answer together, the events of one stream or a whole one: parts as they come, and at the end what was counted. */
 export class WireAnswer {
   #started = false
   #finish: FinishReason | undefined
   #usage: Usage = UNKNOWN_USAGE
-  readonly #calls = new Set<number>()
+  readonly #calls = new WireCalls()
 
   /** True when the reason of the end has come; a stream without one is broken (R12). */
   get complete(): boolean {
@@ -79,7 +80,7 @@ export class WireAnswer {
   /** @throws ModelyardError `engine_failed` for an error told inside the stream, and for what is none of OpenAI's language */
   read(chunk: WireChunk): Part[] {
     return understood(() => {
-      const choice = chunk.choices?.[0]
+      const choice = chunk.choices?.find(isFirst)
       return this.#read(chunk, choice, choice?.delta ?? {})
     })
   }
@@ -87,28 +88,44 @@ export class WireAnswer {
   /** @throws ModelyardError `engine_failed` for an error that was sent as an answer */
   readWhole(document: WireDocument): Part[] {
     return understood(() => {
-      const choice = document.choices?.[0]
+      const choice = document.choices?.find(isFirst)
       return this.#read(document, choice, numbered(choice?.message ?? {}))
     })
   }
 
-  #read({ error, usage }: WireTold, choice: WireChoice | undefined, message: WireMessage): Part[] {
+  #read({ error, usage, ...told }: WireTold, choice: WireChoice | undefined, message: WireMessage): Part[] {
     if (error !== undefined && error !== null) throw failedThere(messageOf(error))
-    if (usage !== undefined && usage !== null) this.#usage = usageOf(usage)
+    if (told.object === 'error') throw failedThere(told.message)
+    this.#count(usage)
     if (choice === undefined) return []
     const { finish_reason: finish } = choice
     if (typeof finish === 'string' && BROKEN.has(finish)) throw failedThere(`finish_reason "${finish}"`)
-    if (typeof finish === 'string') this.#finish = FINISHES[finish] ?? 'stop'
+    // Some write an empty one as long as there is none: that ends nothing (R12).
+    if (typeof finish === 'string' && finish !== '') this.#finish = FINISHES.get(finish) ?? 'stop'
+    const { text, reasoning } = toldText(message.content ?? choice.text)
     const parts = [
-      ...reasoningParts(message.reasoning_content ?? message.reasoning),
-      ...textParts(message.content ?? choice.text, choice.logprobs?.content ?? undefined),
-      ...(message.tool_calls ?? []).flatMap((call) => this.#callParts(call)),
+      ...reasoningParts([reasoning, message.reasoning_content, message.reasoning]),
+      ...textParts(text, choice.logprobs?.content ?? undefined),
+      ...textParts(message.refusal, undefined),
+      ...(message.tool_calls ?? []).flatMap((call) => this.#calls.read(call)),
     ]
     return parts.length > 0 || this.complete ? [...this.#start(), ...parts] : []
   }
 
+  #count(usage: WireUsage | null | undefined): void {
+    const counted = usageOf(usage ?? {})
+    if (counted.unknown !== true) this.#usage = counted
+  }
+
   result(timings: Result['timings']): Result {
-    return { finishReason: this.#finish ?? 'stop', usage: this.#usage, timings }
+    this.#calls.requireNames()
+    return { finishReason: this.#finishReason, usage: this.#usage, timings }
+  }
+
+  /** A call is there to be answered, whatever the endpoint says: some end with `stop` all the same. */
+  get #finishReason(): FinishReason {
+    const finish = this.#finish ?? 'stop'
+    return finish === 'stop' && this.#calls.count > 0 ? 'tool-calls' : finish
   }
 
   /** Most endpoints count the prompt only at the end: until then it is 0. */
@@ -117,17 +134,6 @@ export class WireAnswer {
     this.#started = true
     const { promptTokens, cachedTokens } = this.#usage
     return [{ type: 'started', promptTokens, cachedTokens }]
-  }
-
-  #callParts({ index = 0, id, function: described }: WireToolCall): Part[] {
-    const parts: Part[] = []
-    const called = described ?? {}
-    if (!this.#calls.has(index) && called.name !== undefined) {
-      this.#calls.add(index)
-      parts.push({ type: 'tool-call', index, id: id ?? `call_${index}`, name: called.name })
-    }
-    const text = textOf(called.arguments ?? '', JSON.stringify)
-    return text === '' ? parts : [...parts, { type: 'tool-call-arguments', index, text }]
   }
 }
 
@@ -144,6 +150,11 @@ function understood(read: () => Part[]): Part[] {
   }
 }
 
+/** One answer was asked for: pieces of others that come with it are no part of it. */
+function isFirst({ index }: WireChoice): boolean {
+  return typeof index !== 'number' || index === 0
+}
+
 /** In a whole answer calls are told apart by their places. */
 function numbered(message: WireMessage): WireMessage {
   const { tool_calls: calls } = message
@@ -152,19 +163,10 @@ function numbered(message: WireMessage): WireMessage {
     : { ...message, tool_calls: calls.map((call, index) => ({ ...call, index })) }
 }
 
-function reasoningParts(said: unknown): Part[] {
-  const text = textOf(said ?? '')
-  return text === '' ? [] : [{ type: 'reasoning', text }]
-}
-
-/** @throws TypeError for what is no text, unless it can be written as one */
-function textOf(value: unknown, written: (value: object) => string = notText): string {
-  if (typeof value === 'string') return value
-  return typeof value === 'object' && value !== null ? written(value) : notText()
-}
-
-function notText(): never {
-  throw new TypeError('no text')
+/** The first that says something; others may stand beside it and be empty. */
+function reasoningParts(said: readonly unknown[]): Part[] {
+  const text = said.map((one) => textOf(one ?? '')).find((one) => one !== '')
+  return text === undefined ? [] : [{ type: 'reasoning', text }]
 }
 
 function textParts(said: unknown, logprobs: WireLogprob[] | undefined): Part[] {
@@ -184,7 +186,9 @@ function alternative({ token, bytes, logprob }: WireLogprob): TokenLogprob['top'
   return { text: token, bytes: bytes ?? [...Buffer.from(token)], logprob }
 }
 
+/** Counts that are none are unknown, not zero. */
 export function usageOf(usage: WireUsage): Usage {
+  if (!isCount(usage.prompt_tokens) && !isCount(usage.completion_tokens)) return UNKNOWN_USAGE
   return {
     promptTokens: countOf(usage.prompt_tokens),
     cachedTokens: countOf(usage.prompt_tokens_details?.cached_tokens),
@@ -195,17 +199,19 @@ export function usageOf(usage: WireUsage): Usage {
 
 /** What is no count is none. */
 function countOf(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+  return isCount(value) ? value : 0
 }
 
-function messageOf(error: { message?: string } | string): string | undefined {
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function messageOf(error: { message?: unknown } | string): unknown {
   return typeof error === 'string' ? error : error.message
 }
 
 /** The endpoint's own words are shown: they are an operator's business and hold no more than what this client sent it. */
-function failedThere(message: string | undefined): ModelyardError {
-  return new ModelyardError(
-    'engine_failed',
-    `The upstream ended its answer with an error: ${message ?? 'no reason given'}`,
-  )
+function failedThere(message: unknown): ModelyardError {
+  const reason = typeof message === 'string' && message !== '' ? message : 'no reason given'
+  return new ModelyardError('engine_failed', `The upstream ended its answer with an error: ${reason}`)
 }
