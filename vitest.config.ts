@@ -32,7 +32,7 @@ const SHARED = ['clients', 'conformance', 'http', 'sd-server', 'templates', 'ups
 const ALONE = './test/preparation/without-users-home.ts'
 
 const PROCESS = {
-  setupFiles: [ALONE, './test/preparation/await-engines.ts'],
+  setupFiles: [ALONE, './test/preparation/await-engines.ts', './test/preparation/remove-homes.ts'],
   // As long as `until` of the tests waits: the default is a second.
   expect: { poll: { timeout: 20_000 } },
   testTimeout: 120_000,

@@ -1,6 +1,6 @@
 import { copyFile, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach } from 'vitest'
 import type { ScriptEntry } from '../../src/engines/scripted/scripted-options.ts'
 import { readProcessStat } from '../../src/host/process-identity.ts'
 import { processTree } from '../../src/host/process-tree.ts'
@@ -9,6 +9,7 @@ import type { YardOptions } from '../../src/yard-options.ts'
 import type { YardState } from '../../src/yard-state.ts'
 import { TestHome, type Ended, type Program, type StartOptions } from '../cli/program.ts'
 import { ENGINES_DIRECTORY, fetched, TINY_CHAT } from '../models/paths.ts'
+import { removeAfterFile } from '../preparation/homes-of-file.ts'
 
 /** Whether real weights can be loaded here: `npm test` installs the engine. */
 export const HAS_LLAMA: boolean = fetched(join(ENGINES_DIRECTORY, 'node-llama-cpp/node_modules'))
@@ -33,16 +34,10 @@ export const FIXED: { messages: { role: string; content: string }[]; answer: str
 /** The tokens of tiny-chat that would end its turn are forbidden: it goes on until its context is full. */
 export const ENDLESS: Record<string, number> = { 0: -100, 2: -100 }
 
-const homes: TestHome[] = []
-// Also after a test that failed, nothing is left running.
-afterAll(async () => {
-  for (const home of homes) await home.remove()
-})
-
 /** A home of its own whose engines are the ones that `npm test` installed. What runs in it ends with the file's tests at the latest. */
 export async function openHome(configuration: object = {}): Promise<TestHome> {
   const home = await TestHome.create(configuration)
-  homes.push(home)
+  removeAfterFile(home)
   await symlink(ENGINES_DIRECTORY, join(home.path, 'engines'))
   return home
 }
