@@ -2,10 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
-import type { EngineCapabilities, HostFacts, LoadedModel, LoadOptions, LoadPlan } from '../engine.ts'
+import type { EngineCapabilities, HostFacts, LoadPlan } from '../engine.ts'
 import type { FoundPackage, Obstacle } from '../in-process/engine-package.ts'
-import { PackageEngine } from '../in-process/package-engine.ts'
-import { loadQueued } from '../in-process/load-queued.ts'
+import { QueuedEngine } from '../in-process/queued-engine.ts'
 import type { WholeInputWork } from '../in-process/queued-model.ts'
 import { hasSharedSpace, takesImages } from '../../models/onnx/onnx-kind.ts'
 import { CaptioningWork } from './captioning-work.ts'
@@ -24,7 +23,7 @@ import { kindOf, planTransformers, TRANSFORMERS_CAPABILITIES } from './transform
  * ONNX models through transformers.js and onnxruntime: folders as they lie on the hub, on the CPU. The package is optional and imported
  * with the first load. One input at a time; what was begun in native code ends before the next begins.
  */
-export class TransformersEngine extends PackageEngine {
+export class TransformersEngine extends QueuedEngine<ImportedTransformers> {
   override readonly name = 'transformers'
   override readonly capabilities: EngineCapabilities = TRANSFORMERS_CAPABILITIES
 
@@ -32,20 +31,16 @@ export class TransformersEngine extends PackageEngine {
     return findTransformers(this.enginesDirectory)
   }
 
-  override async prepare(): Promise<void> {
-    await importTransformers(this.enginesDirectory)
+  protected override importPackage(): Promise<ImportedTransformers> {
+    return importTransformers(this.enginesDirectory)
   }
 
   override plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {
     return planTransformers(spec, facts, host)
   }
 
-  override async load(plan: LoadPlan, options: LoadOptions): Promise<LoadedModel> {
-    return await loadQueued(plan, options, {
-      clock: this.clock,
-      importPackage: () => importTransformers(this.enginesDirectory),
-      loadWork: (imported) => loadWork(plan, imported, this.clock),
-    })
+  protected override loadWork(plan: LoadPlan, imported: ImportedTransformers): Promise<WholeInputWork> {
+    return loadWork(plan, imported, this.clock)
   }
 }
 
