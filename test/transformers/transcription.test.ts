@@ -95,7 +95,8 @@ describe.runIf(whisper !== undefined && joe !== undefined)('a yard that hears an
     expect(Buffer.from(bytes.subarray(0, 4)).toString()).toBe('RIFF')
     const { text, seconds, segments } = await yard.transcribe({ model: 'whisper', audio: bytes })
     expect(seconds).toBeGreaterThan(31)
-    expect(words(text).match(/quick brown fox/g)?.length).toBe(4)
+    // Not the fox: "quick" is heard as "quit" now and then.
+    expect(words(text).match(/lazy dog/g)?.length).toBe(4)
     expect(words(text).match(/loaf of bread/g)?.length).toBe(4)
     expect(words(text).match(/in the morning/g)?.length).toBe(4)
     const starts = segments.map(({ start }) => start)
@@ -109,7 +110,8 @@ describe.runIf(whisper !== undefined && joe !== undefined)('a yard that hears an
       const answer = await client.audio.speech.create({
         model: 'joe',
         voice: 'alloy',
-        input: 'Hello there.',
+        // Of two words one in thirty is heard wrong, since the voice says them anew each time.
+        input: 'The quick brown fox jumps over the lazy dog.',
         ...wanted,
       })
       return [answer.headers.get('content-type'), Buffer.from(await answer.arrayBuffer())]
@@ -127,7 +129,7 @@ describe.runIf(whisper !== undefined && joe !== undefined)('a yard that hears an
     expect(ratio).toBeGreaterThan(0.7)
     expect(ratio).toBeLessThan(1.4)
     const heard = await yard.transcribe({ model: 'whisper', audio: mp3 })
-    expect(words(heard.text)).toContain('hello there')
+    expect(words(heard.text)).toContain('lazy dog')
   })
 
   it('is as fast as asked', async () => {
