@@ -1,5 +1,6 @@
 import type { Sampling } from '../../tasks/sampling.ts'
-import { asString, invalidField, optionalArray, optionalNumber, type Fields } from '../fields.ts'
+import { decodeStops } from '../decode-stops.ts'
+import { optionalArray, optionalNumber, type Fields } from '../fields.ts'
 
 const MOST_STOPS = 256
 
@@ -15,19 +16,6 @@ export function decodeSampling(body: Fields): Sampling {
   return sampling
 }
 
-/** Empty strings are refused, since they would end every answer at once (BR-41). */
 export function decodeStopSequences(body: Fields): string[] {
-  const stops = optionalArray(body, 'stop_sequences') ?? []
-  if (stops.length > MOST_STOPS) {
-    throw invalidField(
-      'stop_sequences',
-      `'stop_sequences' has ${stops.length} strings; at most ${MOST_STOPS} are allowed.`,
-    )
-  }
-  return stops.map((value, index) => {
-    const param = `stop_sequences[${index}]`
-    const stop = asString(value, param)
-    if (stop === '') throw invalidField(param, `'${param}' must not be empty.`)
-    return stop
-  })
+  return decodeStops(optionalArray(body, 'stop_sequences'), 'stop_sequences', MOST_STOPS)
 }

@@ -1,20 +1,11 @@
 import type { Sampling } from '../../tasks/sampling.ts'
-import {
-  asArray,
-  asNumber,
-  asString,
-  invalidField,
-  optionalFields,
-  optionalNumber,
-  type Fields,
-  type NumberRange,
-} from '../fields.ts'
+import { decodeStops } from '../decode-stops.ts'
+import { asNumber, invalidField, optionalFields, optionalNumber, type Fields } from '../fields.ts'
 import { foldSeed } from '../fold-seed.ts'
-
-type NumberKey = Exclude<keyof Sampling, 'logitBias' | 'seed' | 'topK'>
+import { decodeSamplingNumbers, type SamplingNumbers } from '../sampling-numbers.ts'
 
 /** Bounds as the API reference has them; the last two are extensions. */
-const NUMBERS: readonly [name: string, key: NumberKey, range: NumberRange][] = [
+const NUMBERS: SamplingNumbers = [
   ['temperature', 'temperature', { least: 0, most: 2 }],
   ['top_p', 'topP', { least: 0, most: 1 }],
   ['presence_penalty', 'presencePenalty', { least: -2, most: 2 }],
@@ -27,14 +18,7 @@ const MOST_STOPS = 4
 
 /** The fields of sampling that chat and completions share. */
 export function decodeSampling(body: Fields): Sampling {
-  const sampling: Sampling = {}
-  for (const [name, key, range] of NUMBERS) {
-    const value = optionalNumber(body, name, range)
-    if (value !== undefined) sampling[key] = value
-  }
-  const topK = optionalNumber(body, 'top_k', { least: -1, integer: true })
-  // −1 is what several peers take for "off"; here that is 0.
-  if (topK !== undefined) sampling.topK = Math.max(0, topK)
+  const sampling = decodeSamplingNumbers(body, NUMBERS)
   const seed = optionalNumber(body, 'seed', { integer: true })
   if (seed !== undefined) sampling.seed = foldSeed(seed)
   const logitBias = decodeLogitBias(body)
@@ -54,21 +38,9 @@ function decodeLogitBias(body: Fields): Record<number, number> | undefined {
   return Object.keys(bias).length === 0 ? undefined : bias
 }
 
-/** A string or up to four; empty strings are refused, since they would end every answer at once (BR-41). */
+/** A string or up to four. */
 export function decodeStop(body: Fields): string[] {
-  const value = body['stop']
-  if (value === undefined || value === null) return []
-  if (typeof value === 'string') return [checkStop(value, 'stop')]
-  const stops = asArray(value, 'stop')
-  if (stops.length > MOST_STOPS) {
-    throw invalidField('stop', `'stop' has ${stops.length} strings; at most ${MOST_STOPS} are allowed.`)
-  }
-  return stops.map((stop, index) => checkStop(asString(stop, `stop[${index}]`), `stop[${index}]`))
-}
-
-function checkStop(stop: string, param: string): string {
-  if (stop === '') throw invalidField(param, `'${param}' must not be empty.`)
-  return stop
+  return decodeStops(body['stop'], 'stop', MOST_STOPS)
 }
 
 /** Tokens to generate; 0 is a value. */
