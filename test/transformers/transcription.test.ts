@@ -143,6 +143,9 @@ describe.runIf(whisper !== undefined && joe !== undefined)('a yard that hears an
     ['no sound', () => Promise.resolve(Buffer.from('hello world')), 'file'],
     ['a cut one', async () => (await sound('fox.flac')).subarray(0, 60), 'file'],
     ['an empty file', () => Promise.resolve(Buffer.alloc(0)), 'file'],
+    ['one of 1 sample a second', async () => withRate(await sound('fox.wav'), 1), 'file'],
+    ['one of 16 million samples a second', async () => withRate(await sound('fox.wav'), 16_000_000), 'file'],
+    ['one of samples that are no numbers', () => Promise.resolve(notNumbers()), 'file'],
   ])('%s is a 400 that names the field', async (_, bytes, param) => {
     const file = await toFile(await bytes(), 'x.flac')
     await expect(client.audio.transcriptions.create({ model: 'whisper', file })).rejects.toMatchObject({
@@ -194,3 +197,20 @@ describe.runIf(whisper !== undefined && joe !== undefined)('a yard that hears an
     expect(await post(field, 'multipart/form-data; boundary=x')).toBe(400)
   })
 })
+
+function withRate(wav: Uint8Array, rate: number): Buffer {
+  const told = Buffer.from(wav)
+  told.writeUInt32LE(rate, 24)
+  return told
+}
+
+/** A WAV of floats, of which none is a number. */
+function notNumbers(): Buffer {
+  const head = Buffer.from(
+    'RIFF\0\0\0\0WAVEfmt \u0010\0\0\0\u0003\0\u0001\0\0\0\0\0\0\0\0\0\u0004\0\u0020\0data\0\0\0\0',
+    'latin1',
+  )
+  head.writeUInt32LE(16_000, 24)
+  head.writeUInt32LE(64_000, 28)
+  return Buffer.concat([head, Buffer.from(new Float32Array(1600).fill(Number.NaN).buffer)])
+}

@@ -6,6 +6,10 @@ import { SOUND_FORMATS, soundFormatOf } from '../../tasks/sound-format.ts'
 /** What speech models hear. */
 export const SAMPLE_RATE = 16_000
 
+/** Rates in Hz that are taken: the resampler takes no more, and of a second that is told with less a small file would make hours. */
+const LOWEST_RATE = 1000
+const HIGHEST_RATE = 192_000
+
 interface DecodedSound {
   channelData: Float32Array[]
   sampleRate: number
@@ -46,7 +50,10 @@ export class SoundDecoder {
   async decode(bytes: Uint8Array): Promise<Float32Array> {
     const { channelData, sampleRate } = await this.#read(bytes)
     const mixed = mix(channelData)
-    if (mixed.length === 0 || !(sampleRate > 0)) throw unreadable(bytes, 'there are no samples in it')
+    if (mixed.length === 0) throw unreadable(bytes, 'there are no samples in it')
+    if (!(sampleRate >= LOWEST_RATE && sampleRate <= HIGHEST_RATE))
+      throw unreadable(bytes, wrongRate(sampleRate))
+    if (!isSound(mixed)) throw unreadable(bytes, 'some of its samples are no numbers')
     if (sampleRate === SAMPLE_RATE) return mixed
     const resampler = await this.#resampling.create(1, sampleRate, SAMPLE_RATE, {
       converterType: MEDIUM_QUALITY,
@@ -75,6 +82,18 @@ function mix(channels: readonly Float32Array[]): Float32Array {
 
 function sum(channels: readonly Float32Array[], at: number): number {
   return channels.reduce((total, channel) => total + (channel[at] ?? 0), 0)
+}
+
+/** A model makes a long text of nothing out of what is no number. */
+function isSound(samples: Float32Array): boolean {
+  // Zero for each finite one, no number as soon as one is not.
+  let difference = 0
+  for (const sample of samples) difference += sample - sample
+  return difference === 0
+}
+
+function wrongRate(rate: number): string {
+  return `its rate of ${rate} Hz is not between ${LOWEST_RATE} and ${HIGHEST_RATE}`
 }
 
 function unreadable(bytes: Uint8Array, why: string, cause?: unknown): ModelyardError {
