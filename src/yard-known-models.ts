@@ -3,6 +3,8 @@ import { defaultSpec } from './config/default-spec.ts'
 import { MODEL_ID } from './config/model-shape.ts'
 import type { YardConfiguration } from './config/yard-configuration.ts'
 import type { EventBus } from './events/event-bus.ts'
+import type { IsolatedEngines } from './isolated-engines.ts'
+import { requireEngine } from './runs/require-engine.ts'
 import { ArtifactStore, type EnsureOptions } from './models/artifact-store.ts'
 import { KnownKinds } from './models/known-kinds.ts'
 import { ModelInspector } from './models/inspect-model.ts'
@@ -49,16 +51,27 @@ export function knowModels(
   }
 }
 
-/** A model's file, fetched with its progress told. @returns its path; undefined for a model without files */
+/** What a fetch for a load needs. */
+export interface FetchParts {
+  artifacts: ArtifactStore
+  bus: EventBus
+  engines: Pick<IsolatedEngines, 'byName'>
+}
+
+/**
+ * A model's file for a load, fetched with its progress told. @returns its path; undefined for a model without files
+ * @throws ModelyardError as {@link ArtifactStore.ensure}; `engine_missing` before anything is fetched
+ */
 export async function fetchArtifact(
-  artifacts: ArtifactStore,
-  bus: EventBus,
-  { source }: ModelSpec,
+  { artifacts, bus, engines }: FetchParts,
+  spec: ModelSpec,
   options: Pick<EnsureOptions, 'signal' | 'admit'>,
 ): Promise<string | undefined> {
+  const { source } = spec
   if (source === undefined) return undefined
   return await artifacts.ensure(source, {
     ...options,
+    admitFormat: async (format) => requireEngine(engines.byName, spec, format),
     onProgress: ({ file, received, total, bytesPerSecond }) =>
       bus.emit('download-progressed', { source, file, received, total: total ?? null, bytesPerSecond }),
   })

@@ -229,7 +229,7 @@ function createPreparer({
   return new ModelPreparer({
     resolve: (name) => registry.resolve(name),
     artifact: (spec, signal) =>
-      fetchArtifact(artifacts, bus, spec, {
+      fetchArtifact({ artifacts, bus, engines }, spec, {
         signal,
         admit: (bytes) => refuseOversized(spec.id, bytes, pool.limits),
       }),

@@ -273,10 +273,10 @@ export class Yard implements YardPort, AsyncDisposable {
   }
 
   async loadModel(model: string, options: LoadModelOptions = {}): Promise<void> {
-    const { registry, artifacts, bus, preparer, pool } = this.#parts
+    const { registry, preparer, pool } = this.#parts
     const { signal = new AbortController().signal, wish, force = false } = options
     // Whoever may go beyond the budget may fetch what does not fit into it.
-    if (force) await fetchArtifact(artifacts, bus, registry.resolve(model), { signal })
+    if (force) await fetchArtifact(this.#parts, registry.resolve(model), { signal })
     const { id } = await preparer.prepare(model, signal, { force, ...(wish && { wish }) })
     await pool.load(id, options)
   }

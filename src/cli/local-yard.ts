@@ -38,10 +38,12 @@ export async function openLocalYard(
   try {
     const ids = [...idOf.values()]
     // Names and files that are nothing are told before any engine is installed for them.
-    for (const id of ids) await yard.findModel(id)
+    const found: ModelListing[] = []
+    for (const id of ids) found.push(await yard.findModel(id))
     if (toRun) {
       await requireLocalFiles(configuration, ids)
-      await requireEnginesOf(context, configuration, ids, options)
+      const needed = found.map((model) => ({ ...model, named: true }))
+      await requireEnginesOf(context, configuration, needed, options)
     }
     return new LocalYardClient(context, yard, idOf)
   } catch (error) {

@@ -282,7 +282,8 @@ export interface ModelList {
 export interface Engine {
   readonly name: string
   readonly capabilities: EngineCapabilities
-  detect(): Promise<Availability>
+  /** Whether it can be used here; for a model (`spec`) that may name a program of its own, whether that is there. */
+  detect(spec?: ModelSpec): Promise<Availability>
   /** Pure. @throws ModelyardError `unsupported`, `config_invalid` for what this engine cannot load */
   plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan
   /**

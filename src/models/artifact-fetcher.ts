@@ -13,6 +13,7 @@ import type { HttpClient } from './downloads/http-client.ts'
 import { type DownloadProgress, ProgressMeter } from './downloads/progress-meter.ts'
 import type { TransferContext } from './downloads/transfer.ts'
 import { formatSource } from './format-source.ts'
+import { formatOfPlace, formatOfSource } from './source-format.ts'
 import { type ModelSource, parseSource } from './source.ts'
 
 /** Milliseconds in which a place must answer when there is another one to try. */
@@ -49,10 +50,12 @@ export class ArtifactFetcher {
       case 'hub':
         return fetchHubModel(source, context, http, report)
       case 'url': {
+        await context.admitFormat?.(formatOfSource(source, this.#surroundings.catalog))
         const wanted = { target: urlPath(folder, source.url), ...promised, url: new URL(source.url) }
         return this.#fetchOne(wanted, context, async (meter) => fetchByHttp(wanted, context, meter, http))
       }
       default: {
+        await context.admitFormat?.(formatOfSource(source, this.#surroundings.catalog))
         const { wheel, ...rest } = promised
         const wanted = { target: wheelPath(folder, source), ...rest, source, ...defined({ pin: wheel }) }
         return this.#fetchOne(wanted, context, async (meter) => {
@@ -92,10 +95,13 @@ export class ArtifactFetcher {
   async #fetchPlace(name: string, place: CatalogSource, context: TransferContext): Promise<string> {
     const { source: text, folder: content, ...promised } = place
     const source = parseSource(text)
-    const { admit, ...rest } = { ...context, source: formatSource(source) }
+    if (content === undefined) {
+      return await this.fetch(source, { ...context, source: formatSource(source) }, promised)
+    }
     // What is made of a folder's files can be much smaller than they are.
-    const own = content === undefined ? { ...rest, ...defined({ admit }) } : rest
-    if (content === undefined) return await this.fetch(source, own, promised)
+    const { admit: _, admitFormat, ...rest } = context
+    await admitFormat?.(formatOfPlace(place, this.#surroundings.catalog))
+    const own = { ...rest, source: formatSource(source) }
     const { fetchFolder, hubFileSource } = await import('./downloads/fetch-folder.ts')
     const fetchHubFile = async (file: string): Promise<string> =>
       source.kind === 'hub' ? await this.fetch(hubFileSource(source, file), own) : ''

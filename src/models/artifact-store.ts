@@ -16,6 +16,7 @@ import type { DownloadProgress } from './downloads/progress-meter.ts'
 import { DEFAULT_ENDPOINT, type TransferOptions } from './downloads/transfer.ts'
 import { unreadableFile } from './gguf/read-gguf-header.ts'
 import { formatSource } from './format-source.ts'
+import { type FileFormat, formatOfSource } from './source-format.ts'
 import { type ModelSource, parseSource } from './source.ts'
 
 export interface ArtifactStoreOptions {
@@ -34,6 +35,8 @@ export interface EnsureOptions {
   onProgress?: (progress: DownloadProgress) => void
   /** Told the bytes of what must be fetched before the first one is kept; what it throws ends the fetch. Those who give one share a fetch. */
   admit?: (bytes: number) => void | Promise<void>
+  /** Told what files must be fetched, undefined where that does not show, before the first byte is kept; what it throws ends the fetch. */
+  admitFormat?: (format: FileFormat | undefined) => void | Promise<void>
   /** Compute the sum of files that are there, and fetch anew what is corrupt (F28). */
   verify?: boolean
   /** Ask the hub whether it has a newer file, instead of taking what is there. */
@@ -45,6 +48,7 @@ interface RemoteOptions {
   verify: boolean
   refresh: boolean
   admit: EnsureOptions['admit']
+  admitFormat: EnsureOptions['admitFormat']
 }
 
 /** Files of models: found where they lie, or fetched once for all who ask. */
@@ -74,14 +78,14 @@ export class ArtifactStore {
    *   `admit` throws
    */
   async ensure(text: string, options: EnsureOptions = {}): Promise<string> {
-    const { signal, onProgress, verify = false, refresh = false, admit } = options
+    const { signal, onProgress, verify = false, refresh = false, admit, admitFormat } = options
     const source = parseSource(text, this.#directory)
     if (source.kind === 'file') return findLocalModel(source.path)
-    const key = `${formatSource(source)} ${verify} ${refresh} ${admit !== undefined}`
+    const key = `${formatSource(source)} ${verify} ${refresh} ${admit !== undefined} ${admitFormat !== undefined}`
     const stopListening = this.#listen(key, onProgress)
     try {
       return await this.#work.join(key, signal, async (workSignal) =>
-        this.#ensureRemote(source, key, { signal: workSignal, verify, refresh, admit }),
+        this.#ensureRemote(source, key, { signal: workSignal, verify, refresh, admit, admitFormat }),
       )
     } finally {
       stopListening()
@@ -93,6 +97,24 @@ export class ArtifactStore {
     const source = parseSource(text, this.#directory)
     if (source.kind === 'file') return findLocalModel(source.path).catch(() => undefined)
     return this.#locator.locate(source, { signal: new AbortController().signal, check: 'never' })
+  }
+
+  /**
+   * What files a source has where they are still to be fetched: as it says itself, else as its hub lists them, of which nothing is kept. Undefined for files that
+   * are here, and where it does not show. @throws ModelyardError as {@link ensure}
+   */
+  async formatOf(text: string, signal?: AbortSignal): Promise<FileFormat | undefined> {
+    const known = formatOfSource(parseSource(text, this.#directory), this.catalog)
+    if (known !== undefined) return known
+    let told: { format: FileFormat | undefined } | undefined
+    const admitFormat = (format: FileFormat | undefined): never => {
+      told = { format }
+      throw new Error('That is all that was asked.')
+    }
+    await this.ensure(text, { admitFormat, ...defined({ signal }) }).catch((error: unknown) => {
+      if (told === undefined) throw error
+    })
+    return told?.format
   }
 
   /** @throws ModelyardError `model_not_found`, `config_invalid` for a source on this machine that cannot be opened; others are fetched when they are asked for */
@@ -151,7 +173,7 @@ export class ArtifactStore {
   }
 
   async #ensureRemote(source: ModelSource, key: string, options: RemoteOptions): Promise<string> {
-    const { signal, verify, refresh, admit } = options
+    const { signal, verify, refresh, admit, admitFormat } = options
     const report = (progress: DownloadProgress): void => {
       for (const listener of this.#listeners.get(key) ?? []) listener(progress)
     }
@@ -172,7 +194,7 @@ export class ArtifactStore {
         signal,
         source: formatSource(source),
         verify,
-        ...defined({ admit }),
+        ...defined({ admit, admitFormat }),
       }
       return await fetcher.fetch(source, context)
     } catch (error) {

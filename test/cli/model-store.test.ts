@@ -87,6 +87,26 @@ describe('pull, list, show and remove (S2, S6)', () => {
     ])
   })
 
+  it('of a repository, run asks what it has before it installs an engine or fetches a byte', async () => {
+    await using hub = await HubServer.start()
+    for (const name of ['config.json', 'model.safetensors', 'tokenizer.json'])
+      hub.add('org/tiny', name, { content: await readFile(join(TINY_CHAT_FOLDER, name)), sha256: null })
+    const other = await TestHome.create({ downloads: { endpoint: hub.endpoint } })
+    try {
+      const run = (): ReturnType<TestHome['run']> => other.run(['run', 'hf:org/tiny', 'hi', '--no-install'])
+      const mlx = { code: 5, err: expect.stringContaining('engines install mlx') as string }
+      expect(await run()).toMatchObject(mlx)
+      expect(hub.fileRequests.filter(({ path }) => path.endsWith('.safetensors'))).toEqual([])
+      await other.run(['pull', 'hf:org/tiny'])
+      expect(await run(), 'of what is here its files tell').toMatchObject(mlx)
+      expect(await other.run(['run', 'org/tiny', 'hi', '--no-install']), 'by its name, too').toMatchObject(
+        mlx,
+      )
+    } finally {
+      await other.remove()
+    }
+  })
+
   it('what is here is not fetched again', async () => {
     await home.run(['pull', `${address}/tiny.gguf`])
     const before = asked

@@ -138,6 +138,24 @@ describe('a repository of safetensors (S1)', () => {
     expect(existsSync(target())).toBe(false)
   })
 
+  it('tells what it will be before a byte of it, and is not fetched when nobody can run that', async () => {
+    const models = store()
+    expect(await models.formatOf(SOURCE)).toBe('safetensors')
+    const admitFormat = (format: unknown): void => {
+      throw new Error(`no engine for ${String(format)}`)
+    }
+    await expect(models.ensure(SOURCE, { admitFormat })).rejects.toThrow('no engine for safetensors')
+    hub.add('org/gguf', 'm.gguf', await readFile(TINY_CHAT))
+    hub.files.set('/m.gguf', { content: Buffer.alloc(1) })
+    for (const source of ['hf:org/gguf', `${hub.endpoint}/m.gguf`])
+      await expect(models.ensure(source, { admitFormat })).rejects.toThrow('no engine for gguf')
+    expect(await models.formatOf('hf:org/gguf')).toBe('gguf')
+    expect(hub.fileRequests).toEqual([])
+    expect(await readdir(folder)).toEqual([])
+    await models.ensure(SOURCE)
+    expect(await models.formatOf(SOURCE), 'what is here is looked at, not asked for').toBeUndefined()
+  })
+
   it('gives its GGUF file where it has one, and the folder when it is asked for', async () => {
     hub.add('org/repo', 'm-Q4_K_M.gguf', await readFile(TINY_CHAT))
     const file = await store().ensure(SOURCE)

@@ -1,9 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Yard } from '../../src/yard.ts'
 import { HubServer } from '../downloads/hub-server.ts'
 import { TINY_CHAT_FOLDER } from '../models/paths.ts'
+import { temporaryFolder, removeFolder } from '../models/paths.ts'
+import { createYard, type Yard } from '../../src/yard.ts'
 import { ownYards, user } from '../yard/harness.ts'
 import { HAS_MLX } from './fixtures.ts'
 
@@ -20,6 +21,29 @@ async function offerTinyChat(hub: HubServer, withGguf = false): Promise<void> {
   }
   hub.add('org/tiny-chat', 'pytorch_model.bin', Buffer.from('pickle'))
 }
+
+it('without the engine, a use of the model says so before a byte is fetched', async () => {
+  await using hub = await HubServer.start()
+  await offerTinyChat(hub)
+  const home = await temporaryFolder()
+  const yard = await createYard({
+    home,
+    downloads: { endpoint: hub.endpoint },
+    models: { tiny: { source: SOURCE }, own: { source: SOURCE, engine: 'mlx', python: '/nowhere/python' } },
+  })
+  try {
+    const missing = { code: 'engine_missing', details: { engine: 'mlx' } }
+    await expect(yard.chat({ model: 'tiny', messages: [user('hi')] }).text()).rejects.toMatchObject(missing)
+    await expect(yard.plan('tiny')).rejects.toThrow('modelyard engines install mlx')
+    await expect(yard.loadModel('tiny', { force: true })).rejects.toMatchObject(missing)
+    expect(hub.fileRequests).toEqual([])
+    // A Python of one's own is looked at when it is started, and whoever pulls may install the engine later.
+    expect(await yard.plan('own')).toMatchObject({ model: 'own' })
+  } finally {
+    await yard.stop()
+    await removeFolder(home)
+  }
+})
 
 describe.runIf(HAS_MLX)('a repository with safetensors is fetched and answers by mlx', () => {
   const yards = ownYards()

@@ -39,23 +39,23 @@ async function serveUntilInterrupted(
   keepHeapSmall()
   const command = await configure(context, models, options)
   const { configuration, idOf } = command
-  const configured = configuration.models.map(({ id }) => id)
-  await requireLocalFiles(configuration, [...idOf.values()])
+  const named = [...idOf.values()]
+  const configured = configuration.models.map(({ id }) => ({ id, named: named.includes(id) }))
+  await requireLocalFiles(configuration, named)
   await requireEnginesOf(context, configuration, configured, options)
-  await fetchNamedModels(context, configuration, [...idOf.values()])
+  await fetchNamedModels(context, configuration, named)
   await warnWhenOpen(context, configuration)
   await using yard = await createYard({
     configuration,
     ...(options.recordTrace !== undefined && { recordTrace: options.recordTrace }),
   })
-  for (const id of idOf.values()) await yard.findModel(id)
-  const found = yard.state().models.map(({ id }) => id)
-  await requireEnginesOf(context, configuration, found, options)
+  for (const id of named) await yard.findModel(id)
+  await requireEnginesOf(context, configuration, await yard.listModels(), options)
   const stopShowing = showEvents(context, yard, options.verbose ?? false)
   const stopLogging = showRequests(context, yard)
   const { url } = await listen(yard, configuration)
   await announceAddress(context, yard, url, options.json ?? false)
-  if (options.json !== true) await announceModels(context, yard, url, [...idOf.values()])
+  if (options.json !== true) await announceModels(context, yard, url, named)
   const stopWatching = await watchFile(context, command, yard)
   const stopLooking = await watchModels(context, yard)
   await untilInterrupted(context)

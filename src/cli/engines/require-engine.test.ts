@@ -10,8 +10,8 @@ it('a model of an endpoint that an entry for many stands for needs no engine of 
     { directories: yardDirectories({ MODELYARD_HOME: '/nowhere' }, '/'), directory: '/' },
   )
   const { context } = createDesk()
-  await requireEnginesOf(context, configuration, ['lab/tiny'], { install: false })
+  await requireEnginesOf(context, configuration, [{ id: 'lab/tiny' }], { install: false })
   await expect(
-    requireEnginesOf(context, configuration, ['tiny.gguf'], { install: false }),
+    requireEnginesOf(context, configuration, [{ id: 'tiny.gguf' }], { install: false }),
   ).rejects.toMatchObject({ code: 'engine_missing' })
 })

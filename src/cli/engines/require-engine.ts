@@ -4,9 +4,14 @@ import { formatBytes } from '../../base/bytes.ts'
 import { formatDuration } from '../../base/durations.ts'
 import { ModelyardError } from '../../base/errors.ts'
 import type { YardConfiguration } from '../../config/yard-configuration.ts'
+import { SystemClock } from '../../base/clock.ts'
+import { ArtifactStore } from '../../models/artifact-store.ts'
 import { CATALOG } from '../../models/catalog.ts'
 import { freeSpace } from '../../models/downloads/disk-space.ts'
-import type { ModelSpec } from '../../models/model-spec.ts'
+import { ModelInspector } from '../../models/inspect-model.ts'
+import { formatOfSource } from '../../models/source-format.ts'
+import { parseSource } from '../../models/source.ts'
+import { engineOfFormat } from '../../runs/engine-of-format.ts'
 import type { CommandContext } from '../command-context.ts'
 import { WaitingNote } from '../render/waiting.ts'
 import type { InstallableEngine } from './installable-engine.ts'
@@ -87,29 +92,62 @@ async function recipeOf(
   return { version: await compiled.version(enginesFolder), size, diskBytes }
 }
 
+/** A model of which an engine is asked for. */
+export interface NeededModel {
+  id: string
+  /** Where its files say it already. */
+  engine?: string
+  /** Somebody named it now: its repository is asked what it has, where only that can tell. */
+  named?: boolean
+}
+
 /**
  * The same for the engines that these models run on, as far as they are packages. Ids that nobody configured are models of an endpoint where an
- * entry (`lab/*`) stands for them, else files of the default engine.
+ * entry (`lab/*`) stands for them, else files of the default engine, unless what they are is known. @throws what asking a repository failed with, too
  */
 export async function requireEnginesOf(
   context: CommandContext,
-  { directories, models, wildcards = [] }: YardConfiguration,
-  ids: readonly string[],
+  configuration: YardConfiguration,
+  needed: readonly NeededModel[],
   wishes: InstallWishes,
 ): Promise<void> {
-  const specOf = new Map(models.map((spec) => [spec.id, spec]))
-  const wildcardOf = (id: string): ModelSpec | undefined =>
-    wildcards.find((wildcard) => id.startsWith(wildcard.id.slice(0, -1)))
-  const names = new Set(ids.map((id) => engineNameOf(id, specOf.get(id) ?? wildcardOf(id))))
+  const names = new Set<string>()
+  for (const model of needed) names.add(await engineNameOf(context, model, configuration))
   for (const name of INSTALLABLE_ENGINES) {
-    if (names.has(name)) await requireEngine(context, directories.engines, installableEngine(name), wishes)
+    if (!names.has(name)) continue
+    await requireEngine(context, configuration.directories.engines, installableEngine(name), wishes)
   }
 }
 
-function engineNameOf(id: string, spec: ModelSpec | undefined): string {
-  const entry = spec?.source ?? id
-  const known = Object.hasOwn(CATALOG, entry) ? CATALOG[entry]?.spec.engine : undefined
-  return spec?.engine ?? known ?? DEFAULT_ENGINE
+async function engineNameOf(
+  { signal }: CommandContext,
+  { id, engine, named = false }: NeededModel,
+  { directories, downloads: transfer, models, wildcards = [] }: YardConfiguration,
+): Promise<string> {
+  const spec =
+    models.find((candidate) => candidate.id === id) ??
+    wildcards.find((wildcard) => id.startsWith(wildcard.id.slice(0, -1)))
+  const source = spec?.source ?? id
+  const inCatalog = Object.hasOwn(CATALOG, source) ? CATALOG[source]?.spec.engine : undefined
+  const known = spec?.engine ?? inCatalog ?? engine
+  if (known !== undefined || spec?.source === undefined) return known ?? DEFAULT_ENGINE
+  const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock(), transfer })
+  return (await engineOfFiles(store, spec.source, named ? signal : undefined)) ?? DEFAULT_ENGINE
+}
+
+/** By the files where they are here, else by what is said of them; the hub is asked with a `signal` only. */
+async function engineOfFiles(
+  store: ArtifactStore,
+  source: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const path = await store.locate(source)
+  if (path !== undefined) {
+    const facts = await new ModelInspector().inspect(path).catch(() => undefined)
+    return facts && engineOfFormat(facts)
+  }
+  const format = signal ? await store.formatOf(source, signal) : formatOfSource(parseSource(source), CATALOG)
+  return format && engineOfFormat({ format })
 }
 
 /** A package manager that fills the disk fails after minutes, with words about something else. */

@@ -83,8 +83,9 @@ export class LlamaServerEngine implements Engine {
     this.#speeds = options.speeds ?? new RememberedSpeeds()
   }
 
-  async detect(): Promise<Availability> {
-    const found = await findServer({ binary: undefined, enginesDirectory: this.#options.enginesDirectory })
+  async detect(spec?: ModelSpec): Promise<Availability> {
+    const binary = spec && llamaServerOptions(spec).binary
+    const found = await findServer({ binary, enginesDirectory: this.#options.enginesDirectory })
     if ('reason' in found) return { available: false, ...found }
     return { available: true, version: found.version, details: { command: found.command, from: found.from } }
   }

@@ -52,7 +52,10 @@ export class MlxEngine implements Engine {
     this.#clock = options.clock ?? new SystemClock()
   }
 
-  async detect(): Promise<Availability> {
+  async detect(spec?: ModelSpec): Promise<Availability> {
+    // What is in an environment of the user's own shows when it is started.
+    const python = spec && mlxOptions(spec).python
+    if (python !== undefined) return { available: true, version: 'of its own', details: { python } }
     const { enginesDirectory } = this.#options
     const found = enginesDirectory === undefined ? undefined : await installedMlxManifest(enginesDirectory)
     if (found !== undefined) {

@@ -42,8 +42,8 @@ export class SdServerEngine implements Engine {
     this.#clock = options.clock ?? new SystemClock()
   }
 
-  async detect(): Promise<Availability> {
-    const found = await findSdServer(undefined)
+  async detect(spec?: ModelSpec): Promise<Availability> {
+    const found = await findSdServer(spec && sdServerOptions(spec).binary)
     if ('reason' in found) return { available: false, ...found }
     return { available: true, version: found.version, details: { command: found.command } }
   }

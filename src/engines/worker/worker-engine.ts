@@ -60,8 +60,8 @@ export class WorkerEngine implements Engine {
     this.#deadlines = { ...WORKER_DEADLINES, ...options.deadlines }
   }
 
-  detect(): Promise<Availability> {
-    return this.#options.inner.detect()
+  detect(spec?: ModelSpec): Promise<Availability> {
+    return this.#options.inner.detect(spec)
   }
 
   plan(spec: ModelSpec, facts: ModelFacts, host: HostFacts): LoadPlan {

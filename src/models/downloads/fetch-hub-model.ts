@@ -17,7 +17,7 @@ import { DEFAULT_ENDPOINT, type TransferContext } from './transfer.ts'
 /** Fetches the files of a model on the hub. @returns path of what is opened: the file, the first shard of a split model, or the folder */
 export async function fetchHubModel(
   source: HubSource,
-  { admit, ...context }: TransferContext,
+  { admit, admitFormat, ...context }: TransferContext,
   http: HttpClient,
   report: (progress: DownloadProgress) => void,
 ): Promise<string> {
@@ -29,6 +29,7 @@ export async function fetchHubModel(
   const { commit, files } = await hub.list({ repository, revision, signal, ...defined({ answerWithin }) })
   if (meansFolder(source, files)) {
     const listing = { commit, files }
+    await admitFormat?.('safetensors')
     return await fetchHubFolder({
       source,
       listing,
@@ -40,6 +41,7 @@ export async function fetchHubModel(
   }
   const [first, ...others] = pickHubFiles(source, files)
   const folder = hubFolder(context.folder, source)
+  await admitFormat?.(/\.gguf$/i.test(first.path) ? 'gguf' : undefined)
   await admit?.([first, ...others].reduce((sum, { size }) => sum + size, 0))
   if (others.length > 0) await requireSpaceForAll(folder, [first, ...others])
   // The first shard comes last: only when it is there is the model there.

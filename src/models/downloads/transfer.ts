@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import type { FileFormat } from '../source-format.ts'
 
 /** How files are fetched; a setting each, defaults where absent. */
 export interface TransferOptions {
@@ -46,6 +47,8 @@ export interface TransferContext {
   answerWithin?: number
   /** Told the bytes of the model before the first one is kept; what it throws ends the fetch. */
   admit?: (bytes: number) => void | Promise<void>
+  /** Told what files will be fetched before the first byte of them is kept, undefined where that does not show; what it throws ends the fetch. */
+  admitFormat?: (format: FileFormat | undefined) => void | Promise<void>
 }
 
 export const DEFAULT_ENDPOINT = 'https://huggingface.co'
