@@ -232,8 +232,12 @@ describe('an interrupted fetch of a folder (S2)', () => {
     const files = hub.repositories.get('org/repo@main')
     for (const name of [...SHARDS, INDEX]) files?.delete(name)
     hub.add('org/repo', 'model.safetensors', shards[0])
+    // A rest of a fetch goes as well; what somebody calls like one does not.
+    const rests = ['model-00003-of-00003.safetensors.part', 'model-00003-of-00003.safetensors.part.json']
+    for (const name of [...rests, 'mine', 'mine.part']) await writeFile(join(target(), name), 'x')
     await store().ensure(SOURCE, { refresh: true })
-    expect(await namesIn(target())).toEqual(['config.json', 'model.safetensors', 'tokenizer.json'])
+    const kept = ['config.json', 'mine', 'mine.part', 'model.safetensors', 'tokenizer.json']
+    expect(await namesIn(target())).toEqual(kept)
     hub.requests.length = 0
     await store().ensure(SOURCE, { refresh: true })
     expect(weightRequests()).toEqual([])

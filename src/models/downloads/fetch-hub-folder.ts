@@ -10,6 +10,7 @@ import { FolderProgress } from './folder-progress.ts'
 import type { HubClient, HubFile, HubListing } from './hub-client.ts'
 import type { HttpClient } from './http-client.ts'
 import { addFolderSource, FOLDER_LIST, type FolderList } from './model-files.ts'
+import { partPath } from './part-file.ts'
 import { describingFiles, pickHubFolder, type FolderDescription } from './pick-hub-folder.ts'
 import { type DownloadProgress, ProgressMeter } from './progress-meter.ts'
 import type { TransferContext } from './transfer.ts'
@@ -85,10 +86,11 @@ async function removeStale(folder: string, { path, sha256 }: HubFile, commit: st
 
 /** What another commit had: an engine takes all weights that lie there. Files that were not fetched stay. */
 async function removeOthers(folder: string, names: readonly string[]): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const [, file] = /^(.+?)(\.modelyard\.json|\.part(?:\.json)?)$/.exec(name) ?? []
-    if (file === undefined || name === FOLDER_LIST || names.includes(file)) continue
-    await rm(join(folder, file), { force: true })
-    await rm(join(folder, name), { force: true })
+  for (const note of await readdir(folder)) {
+    // Our own note beside a file, or a part of one, says that it is ours.
+    const [, file, kind] = /^(.+)(\.modelyard|\.part)\.json$/.exec(note) ?? []
+    if (file === undefined || note === FOLDER_LIST || names.includes(file)) continue
+    await rm(join(folder, kind === '.part' ? partPath(file) : file), { force: true })
+    await rm(join(folder, note), { force: true })
   }
 }
