@@ -39,8 +39,11 @@ describe('requireEngine', () => {
 
   it('leaves to the load what cannot be told', async () => {
     const known = engines({ mine: new Error('does not say') })
-    await requireEngine(known, specOf('m'), undefined)
-    await requireEngine(known, specOf('m'), 'onnx')
-    await requireEngine(known, specOf('m', { engine: 'mine' }), 'gguf')
+    const all = [
+      requireEngine(known, specOf('m'), undefined),
+      requireEngine(known, specOf('m'), 'onnx'),
+      requireEngine(known, specOf('m', { engine: 'mine' }), 'gguf'),
+    ]
+    await expect(Promise.all(all)).resolves.toHaveLength(3)
   })
 })
