@@ -16,7 +16,8 @@ import type { DownloadProgress } from './downloads/progress-meter.ts'
 import { DEFAULT_ENDPOINT, type TransferOptions } from './downloads/transfer.ts'
 import { unreadableFile } from './gguf/read-gguf-header.ts'
 import { formatSource } from './format-source.ts'
-import { type FileFormat, formatOfSource } from './source-format.ts'
+import type { FileFormat } from './model-facts.ts'
+import { formatOfSource } from './source-format.ts'
 import { type ModelSource, parseSource } from './source.ts'
 
 export interface ArtifactStoreOptions {

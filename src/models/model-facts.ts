@@ -1,6 +1,6 @@
 /** What inspecting a model's files found. Plain data; nothing here is trusted by an engine without its own checks. */
 export interface ModelFacts {
-  format: 'gguf' | 'onnx' | 'safetensors' | 'none'
+  format: FileFormat | 'none'
   /** Absolute path of the file or folder the engine opens; absent for engines without weights. */
   path?: string
   /** Bytes of all files of the model. */
@@ -39,6 +39,9 @@ export interface EndpointAbility {
   /** Where this is known from, for people. */
   source: string
 }
+
+/** What files of models are. */
+export type FileFormat = 'gguf' | 'onnx' | 'safetensors'
 
 export type ModelPurpose =
   | 'generation'

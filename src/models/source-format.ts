@@ -1,8 +1,6 @@
 import type { CatalogEntry, CatalogSource } from './catalog.ts'
-import type { ModelFacts } from './model-facts.ts'
+import type { FileFormat } from './model-facts.ts'
 import { fileNameOf, parseSource, type ModelSource } from './source.ts'
-
-export type FileFormat = Exclude<ModelFacts['format'], 'none'>
 
 /**
  * What files a source has, as far as it says so itself. Undefined for what only the hub can tell, for files on this machine, and for entries of the

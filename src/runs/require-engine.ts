@@ -1,7 +1,7 @@
 import { ModelyardError } from '../base/errors.ts'
 import type { Availability, Engine } from '../engines/engine.ts'
+import type { FileFormat } from '../models/model-facts.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
-import type { FileFormat } from '../models/source-format.ts'
 import { engineOfFormat } from './engine-of-format.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { FileFormat } from '../source-format.ts'
+import type { FileFormat } from '../model-facts.ts'
 
 /** How files are fetched; a setting each, defaults where absent. */
 export interface TransferOptions {
