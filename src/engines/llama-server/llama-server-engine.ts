@@ -7,6 +7,7 @@ import { readGgufHeader } from '../../models/gguf/read-gguf-header.ts'
 import { readVocabulary, type GgufVocabulary } from '../../models/gguf/read-vocabulary.ts'
 import type { ModelFacts } from '../../models/model-facts.ts'
 import type { ModelSpec } from '../../models/model-spec.ts'
+import type { ChatTemplateOptions } from '../../templates/chat-template.ts'
 import {
   loadAborted,
   loadFailed,
@@ -30,6 +31,7 @@ import { LLAMA_SERVER_CAPABILITIES, planLlamaServer } from './llama-server-plan.
 import { RememberedSpeeds, speedKeyOf, type PrefillSpeeds } from './prefill-speeds.ts'
 import { releaseFlagsFor } from './release-flags.ts'
 import { SavedSlots } from './saved-slots.ts'
+import { imageMarkOf, requireContext, requireSlots, type Props } from './server-props.ts'
 import { refusedInOurWords } from './server-refusal.ts'
 import { startServer, type StartedServer } from './start-server.ts'
 import { stateIdentityOf } from './state-identity.ts'
@@ -55,14 +57,6 @@ interface Loading {
   found: FoundServer
   started: StartedServer
   vocabulary: Promise<GgufVocabulary>
-}
-
-/** What a server says of itself. */
-interface Props {
-  total_slots?: number
-  default_generation_settings?: { n_ctx?: number }
-  build_info?: string
-  media_marker?: string
 }
 
 /**
@@ -154,38 +148,47 @@ export class LlamaServerEngine implements Engine {
     return Math.min(contextSize, batchSizeFor(facts.gguf, { cores, onGpu, measuredSpeed }))
   }
 
-  async #prepare(
-    plan: LoadPlan,
-    { found, started: { child, connection, slotFolder }, vocabulary: reading }: Loading,
-    signal: AbortSignal,
-  ): Promise<LoadedModel> {
-    const { purpose } = plan.facts
-    const speedKey = speedKeyOf(plan)
-    const { tokenizer, chatTemplate } = plan.facts.gguf ?? {}
+  async #prepare(plan: LoadPlan, loading: Loading, signal: AbortSignal): Promise<LoadedModel> {
+    const { child, connection } = loading.started
     // Templates, tools and forms are not needed before a model is loaded.
     const [props, noted, { ChatTemplate }, { LlamaServerModel }] = await Promise.all([
       connection.json('/props', undefined, signal) as Promise<Props>,
-      reading,
+      loading.vocabulary,
       import('../../templates/chat-template.ts'),
       import('./llama-server-model.ts'),
     ])
     requireSlots(plan, props)
     requireContext(plan, props)
+    const { tokenizer } = plan.facts.gguf ?? {}
     const vocabulary = await Vocabulary.open(noted, connection, {
       addsBos: tokenizer?.addBos === true,
       bosText: tokenizer?.bosToken,
     })
-    const { controlTexts, endTexts, userDefinedTexts } = vocabulary
-    const template = new ChatTemplate({
-      source: chatTemplate,
-      bosToken: tokenizer?.bosToken,
-      eosToken: tokenizer?.eosToken,
-      controlTexts,
-      endTexts,
-      userDefinedTexts,
+    const template = new ChatTemplate(templateOptions(plan, vocabulary))
+    const life = this.#lifeOf(plan, loading.started)
+    const speedKey = speedKeyOf(plan)
+    const host = {
+      plan,
+      connection,
+      vocabulary,
+      template,
+      imageMark: imageMarkOf(plan, props),
+      clock: this.#clock,
+      moved: () => life.moved(),
+      evaluated: (tokens: number, took: number) => this.#notePrefill(speedKey, tokens, took),
+    }
+    return new LlamaServerModel(plan, {
+      child,
+      life,
+      host,
+      slots: await savedSlotsOf(plan, loading, props),
+      deviceBytes: this.#options.deviceBytes ?? (() => ({})),
+      isSpeedKnown: this.#speeds.speed(speedKey) !== undefined,
     })
-    const { mmproj } = llamaServerOptions(plan.spec)
-    const life = new WorkerLife({
+  }
+
+  #lifeOf(plan: LoadPlan, { child, connection, slotFolder }: StartedServer): WorkerLife {
+    return new WorkerLife({
       engine: this.name,
       model: plan.model,
       child,
@@ -194,29 +197,6 @@ export class LlamaServerEngine implements Engine {
       deadlines: { ...WORKER_DEADLINES, ...this.#options.deadlines },
       refused: (refusal) => refusedInOurWords(refusal, plan),
       onGone: async () => await rm(slotFolder, { recursive: true, force: true }),
-    })
-    const imageMark = mmproj === undefined ? undefined : (props.media_marker ?? '<__media__>')
-    const host = {
-      plan,
-      connection,
-      vocabulary,
-      template,
-      imageMark,
-      clock: this.#clock,
-      moved: () => life.moved(),
-      evaluated: (tokens: number, took: number) => this.#notePrefill(speedKey, tokens, took),
-    }
-    const saves = purpose === 'generation' && mmproj === undefined
-    const identity = saves
-      ? await stateIdentityOf(plan, `${found.build}:${props.build_info ?? ''}`)
-      : undefined
-    return new LlamaServerModel(plan, {
-      child,
-      life,
-      host,
-      slots: identity === undefined ? undefined : new SavedSlots(identity, slotFolder, connection),
-      deviceBytes: this.#options.deviceBytes ?? (() => ({})),
-      isSpeedKnown: this.#speeds.speed(speedKey) !== undefined,
     })
   }
 
@@ -233,6 +213,31 @@ export class LlamaServerEngine implements Engine {
   }
 }
 
+function templateOptions({ facts }: LoadPlan, vocabulary: Vocabulary): ChatTemplateOptions {
+  const { chatTemplate, tokenizer } = facts.gguf ?? {}
+  const { controlTexts, endTexts, userDefinedTexts } = vocabulary
+  return {
+    source: chatTemplate,
+    bosToken: tokenizer?.bosToken,
+    eosToken: tokenizer?.eosToken,
+    controlTexts,
+    endTexts,
+    userDefinedTexts,
+  }
+}
+
+/** Where slots are saved; undefined: what they hold is not saved. */
+async function savedSlotsOf(
+  plan: LoadPlan,
+  { found, started: { slotFolder, connection } }: Loading,
+  props: Props,
+): Promise<SavedSlots | undefined> {
+  const { mmproj } = llamaServerOptions(plan.spec)
+  if (plan.facts.purpose !== 'generation' || mmproj !== undefined) return undefined
+  const identity = await stateIdentityOf(plan, `${found.build}:${props.build_info ?? ''}`)
+  return new SavedSlots(identity, slotFolder, connection)
+}
+
 /** Read while the server loads the same file. What is wrong with it is told when it is asked for. */
 function vocabularyOf({ facts: { path = '' } }: LoadPlan): Promise<GgufVocabulary> {
   const reading = readGgufHeader(path).then(async (header) => await readVocabulary(header, isNotedText))
@@ -243,26 +248,4 @@ function vocabularyOf({ facts: { path = '' } }: LoadPlan): Promise<GgufVocabular
 /** What is missing tells the load. */
 function fileSize(path: string | undefined): number {
   return path === undefined ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0)
-}
-
-/** @throws model_load_failed when the server made something else of its options */
-function requireSlots({ model, slots, facts }: LoadPlan, { total_slots: there }: Props): void {
-  if (facts.purpose !== 'generation' || there === undefined || there === slots) return
-  throw loadFailed(
-    'bad_option',
-    `Model "${model}" was to have ${slots} slots, and its llama-server has ${there}.`,
-  )
-}
-
-/** @throws model_load_failed when its slots hold less than was planned: prompts would be refused that fit */
-function requireContext(
-  { model, contextSize, facts }: LoadPlan,
-  { default_generation_settings: of }: Props,
-): void {
-  const there = of?.n_ctx
-  if (facts.purpose !== 'generation' || there === undefined || there >= contextSize) return
-  throw loadFailed(
-    'bad_option',
-    `Model "${model}" was to have a context of ${contextSize} tokens, and its llama-server has ${there}; set context to that.`,
-  )
 }
