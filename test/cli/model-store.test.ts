@@ -142,8 +142,8 @@ describe('pull, list, show and remove (S2, S6)', () => {
     'serve fetches a model that was named, with progress, before it listens',
     async () => {
       const running = await home.serve([`${address}/tiny.gguf`])
-      expect(running.err()).toContain('tiny.gguf')
-      expect(running.out()).toContain('Models: tiny\n')
+      expect(await running.tells('tiny.gguf')).toBe('tiny.gguf')
+      expect(await running.shows(/^Models: .*$/m)).toBe('Models: tiny')
     },
   )
 

@@ -6,6 +6,7 @@ import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
 import { chat, embedding, NEVER, read, type Answer } from '../node-llama-cpp/fixtures.ts'
 import {
   breakOff,
+  bytes,
   brokenChunk,
   complete,
   cutShort,
@@ -86,6 +87,16 @@ describe('a model of an upstream', () => {
       message: expect.stringContaining('FAR_KEY_WORDS') as string,
     })
     expect(JSON.stringify(error)).not.toContain('cret 3')
+  })
+
+  it('is heard when it calls its stream JSON', async () => {
+    fake.answers.splice(0, 1, bytes(Buffer.from(`: hello\n\n${said('all')}${FINISH}`), 'application/json'))
+    expect(await ask(await load())).toMatchObject({ text: 'all', result: { finishReason: 'stop' } })
+  })
+
+  it('has ended its answer too early when it calls nothing at all JSON', async () => {
+    fake.answers.splice(0, 1, bytes(Buffer.alloc(0), 'application/json'))
+    await expect(ask(await load({ retries: 0 }))).rejects.toThrow('before it was complete')
   })
 
   it('has its whole answer when the connection breaks behind the finish reason', async () => {

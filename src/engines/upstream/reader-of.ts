@@ -1,6 +1,7 @@
 import type { Task } from '../../tasks/task.ts'
 import { TextReader, type AnswerReader, type IncomingAnswer } from './answer-reader.ts'
 import { DocumentReader } from './document-reader.ts'
+import { EitherReader } from './either-reader.ts'
 import { pictureParts } from './picture-parts.ts'
 import { rankedParts } from './ranked-parts.ts'
 import { SoundReader } from './sound-reader.ts'
@@ -32,7 +33,6 @@ export function readerOf(
   if (task.kind === 'transcription') return new DocumentReader(incoming, transcriptParts(model, task))
   if (task.kind === 'image') return new DocumentReader(incoming, pictureParts(model, task))
   if (task.kind === 'speech') return new SoundReader(incoming, task.format, contentType)
-  // Some know no streams, or send an error as if it were an answer; others call a stream JSON.
-  const isDocument = isWhole ? /\bjson\b/i : /^application\/json\b/i
-  return isDocument.test(contentType) ? new WholeReader(incoming) : new TextReader(incoming)
+  if (!/\bjson\b/i.test(contentType)) return new TextReader(incoming)
+  return isWhole ? new WholeReader(incoming) : new EitherReader(incoming)
 }

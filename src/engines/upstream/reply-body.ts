@@ -6,6 +6,8 @@ const MOST_WAITING = 256 * 1024
 const LONGEST_REST = 64 * 1024
 /** Reads in which they may come: comments that keep a connection open are small. */
 const MOST_READS = 16
+/** Bytes in which shows what it is. */
+const LONGEST_BEGINNING = 64
 
 /** The body of an answer as it comes. Whoever reads takes all that is here, without a promise for each piece. */
 export class ReplyBody implements AsyncIterable<Buffer> {
@@ -58,6 +60,11 @@ export class ReplyBody implements AsyncIterable<Buffer> {
     this.#waiting = 0
     this.#controller.resume()
     return bytes
+  }
+
+  /** How what is here begins; it stays to be taken. */
+  beginsWith(pattern: RegExp): boolean {
+    return pattern.test(this.#chunks[0]?.subarray(0, LONGEST_BEGINNING).toString('latin1') ?? '')
   }
 
   /** @returns true as soon as there is something to take, false at the end @throws what broke the connection */
