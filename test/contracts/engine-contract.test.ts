@@ -8,12 +8,11 @@ import { NodeLlamaCppEngine } from '../../src/engines/node-llama-cpp/node-llama-
 import { MlxEngine } from '../../src/engines/mlx/mlx-engine.ts'
 import { ScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts'
 import { UpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts'
-import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
 import { engineContract, type EngineContractSubject } from '../../src/testing/index.ts'
 import { makeTinyModel } from '../models/make-tiny-gguf.ts'
 import { ENGINES_DIRECTORY, fetched, removeFolder, temporaryFolder, TINY_CHAT } from '../models/paths.ts'
 import { chat, embedding, factsOf, HOST, specOf } from '../node-llama-cpp/fixtures.ts'
-import { workerEntry } from '../worker/worker-fixtures.ts'
+import { createWorkerEngine } from '../worker/worker-fixtures.ts'
 import { mlxSubject } from './mlx-subject.ts'
 import { UNICODE } from './said-by-grammar.ts'
 import { scriptedSubject } from './scripted-subject.ts'
@@ -23,15 +22,7 @@ import { openRemote, upstreamSubject } from './upstream-subject.ts'
 const clock = new SystemClock()
 
 function inWorker(inner: Engine, engineOptions: Record<string, unknown> = {}): Engine {
-  const deadlines = SHORT_ENDS
-  return new WorkerEngine({
-    engine: inner.name,
-    inner,
-    clock,
-    entry: workerEntry(),
-    engineOptions,
-    deadlines,
-  })
+  return createWorkerEngine({ engine: inner.name, inner, engineOptions, deadlines: SHORT_ENDS })
 }
 
 const installed = fetched(join(ENGINES_DIRECTORY, 'node-llama-cpp/node_modules'))

@@ -4,7 +4,7 @@ import { SystemClock } from '../../src/base/clock.ts'
 import type { WorkerDeadlines } from '../../src/engines/supervision/worker-deadlines.ts'
 import type { Engine, LoadPlan } from '../../src/engines/engine.ts'
 import { TransformersEngine } from '../../src/engines/transformers/transformers-engine.ts'
-import { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
+import type { WorkerEngine } from '../../src/engines/worker/worker-engine.ts'
 import { ArtifactStore } from '../../src/models/artifact-store.ts'
 import { ModelInspector } from '../../src/models/inspect-model.ts'
 import type { ModelSpec } from '../../src/models/model-spec.ts'
@@ -18,7 +18,7 @@ import {
   temporaryFolder,
 } from '../models/paths.ts'
 import { HOST, specOf } from '../node-llama-cpp/fixtures.ts'
-import { workerEntry } from '../worker/worker-fixtures.ts'
+import { createWorkerEngine } from '../worker/worker-fixtures.ts'
 
 const clock = new SystemClock()
 
@@ -36,14 +36,7 @@ export function transformersEngine(): TransformersEngine {
 
 export function inWorker(inner: Engine, deadlines: Partial<WorkerDeadlines> = {}): WorkerEngine {
   const engineOptions = { enginesDirectory: ENGINES_DIRECTORY }
-  return new WorkerEngine({
-    engine: inner.name,
-    inner,
-    clock,
-    entry: workerEntry(),
-    engineOptions,
-    deadlines,
-  })
+  return createWorkerEngine({ engine: inner.name, inner, engineOptions, deadlines })
 }
 
 /** The plan of a model in a folder. */
