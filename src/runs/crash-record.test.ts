@@ -26,15 +26,6 @@ describe('which requests end workers (P16)', () => {
     expect(record.isPoison('m', ask('hi'))).toBe(false)
   })
 
-  it('counts one death once, though the repeat was given the same worker before its end was known', () => {
-    const record = new CrashRecord(new ManualClock())
-    die(record, 'm#1', [ask('hi')])
-    die(record, 'm#1', [ask('hi')])
-    expect(record.isPoison('m', ask('hi'))).toBe(false)
-    die(record, 'm#2', [ask('hi')])
-    expect(record.isPoison('m', ask('hi'))).toBe(true)
-  })
-
   it('forgets after ten minutes: a killer from outside must not make a request refused for ever', () => {
     const clock = new ManualClock()
     const record = new CrashRecord(clock)

@@ -9,8 +9,6 @@ const REMEMBERED_FOR = 10 * 60_000
 
 interface Crashes {
   count: number
-  /** The last that died. */
-  instance: string
   /** Monotonic milliseconds of the last one. */
   at: number
 }
@@ -49,11 +47,9 @@ export class CrashRecord {
     if ((this.#active.get(instance) ?? 0) > 1) this.#shared.add(instance)
     if (this.#shared.has(instance)) return
     const key = this.#key(model, task)
-    // A repeat may be given the same worker before its end is known: that is one death.
-    if (this.#crashes.get(key)?.instance === instance) return
     const count = this.#countOf(key) + 1
     this.#crashes.delete(key)
-    this.#crashes.set(key, { count, instance, at: this.#clock.now() })
+    this.#crashes.set(key, { count, at: this.#clock.now() })
     const oldest = this.#crashes.keys().next()
     if (this.#crashes.size > MOST_REMEMBERED && oldest.done !== true) this.#crashes.delete(oldest.value)
   }

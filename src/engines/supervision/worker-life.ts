@@ -68,6 +68,15 @@ export class WorkerLife {
     if (this.#unloading !== undefined) throw gone(this.#options.model)
   }
 
+  /**
+   * How its process ended, if it did: told to nobody who works on it before those who watch the model hear of it, which is when its files are
+   * cleared away. Until then a repeat would be sent to the same dead process.
+   */
+  async #knownEnd(): Promise<ModelyardError | undefined> {
+    if (this.#failure !== undefined) await this.exited.catch(() => undefined)
+    return this.#failure
+  }
+
   /** Replaces the one who is told of movements. */
   watch(onMoved: (now: number) => void): void {
     this.#onMoved = onMoved
@@ -94,6 +103,7 @@ export class WorkerLife {
 
   /** Runs something that streams and ends with the model, with its signal, or when its reader leaves. */
   async *stream(signal: StopSignal, start: (signal: AbortSignal) => PartStream): PartStream {
+    await this.#knownEnd()
     this.check()
     signal.throwIfAborted()
     const work = this.begin()
@@ -124,6 +134,7 @@ export class WorkerLife {
     signal: AbortSignal | undefined,
     ask: (signal: AbortSignal) => Promise<Outcome>,
   ): Promise<Outcome> {
+    await this.#knownEnd()
     this.check()
     signal?.throwIfAborted()
     const work = this.begin()
@@ -144,11 +155,13 @@ export class WorkerLife {
     if (controller.signal.aborted) return controller.signal.reason
     if (thrown instanceof RefusedByServer) return this.#options.refused(thrown)
     // A connection that is closed already knows not why.
-    if (thrown instanceof ModelyardError && thrown.code === 'worker_exited') return this.#failure ?? thrown
+    if (thrown instanceof ModelyardError && thrown.code === 'worker_exited')
+      return (await this.#knownEnd()) ?? thrown
     if (thrown instanceof ModelyardError && thrown.code !== 'engine_failed') return thrown
     if (!isConnectionTrouble(thrown)) return thrown
     await (this.#isEnded ? this.exited : Promise.race([this.exited, sleep(this.#options.clock, EXIT_NEWS)]))
-    if (this.#failure !== undefined) return this.#failure
+    const end = await this.#knownEnd()
+    if (end !== undefined) return end
     if (thrown instanceof ModelyardError) return thrown
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
     const { engine, model } = this.#options
