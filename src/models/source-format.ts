@@ -37,6 +37,6 @@ function commonFormat([first, ...others]: readonly (FileFormat | undefined)[]): 
 }
 
 /** Other files than GGUF are no model by themselves. */
-function formatOfName(name: string | undefined): FileFormat | undefined {
+export function formatOfName(name: string | undefined): FileFormat | undefined {
   return /\.gguf$/i.test(name ?? '') ? 'gguf' : undefined
 }

@@ -9,9 +9,9 @@ import { ArtifactStore } from '../../models/artifact-store.ts'
 import { CATALOG } from '../../models/catalog.ts'
 import { freeSpace } from '../../models/downloads/disk-space.ts'
 import { ModelInspector } from '../../models/inspect-model.ts'
-import { formatOfSource } from '../../models/source-format.ts'
+import { formatOfName, formatOfSource } from '../../models/source-format.ts'
 import { parseSource } from '../../models/source.ts'
-import { engineOfFormat } from '../../runs/engine-of-format.ts'
+import { engineOfFormat, type FileKind } from '../../runs/engine-of-format.ts'
 import type { CommandContext } from '../command-context.ts'
 import { WaitingNote } from '../render/waiting.ts'
 import type { InstallableEngine } from './installable-engine.ts'
@@ -132,22 +132,23 @@ async function engineNameOf(
   const known = spec?.engine ?? inCatalog ?? engine
   if (known !== undefined || spec?.source === undefined) return known ?? DEFAULT_ENGINE
   const store = new ArtifactStore({ folder: directories.models, clock: new SystemClock(), transfer })
-  return (await engineOfFiles(store, spec.source, named ? signal : undefined)) ?? DEFAULT_ENGINE
+  const kind = await kindOfFiles(store, spec.source, named ? signal : undefined)
+  return (kind && engineOfFormat(kind)) ?? DEFAULT_ENGINE
 }
 
 /** By the files where they are here, else by what is said of them; the hub is asked with a `signal` only. */
-async function engineOfFiles(
+async function kindOfFiles(
   store: ArtifactStore,
   source: string,
   signal: AbortSignal | undefined,
-): Promise<string | undefined> {
+): Promise<FileKind | undefined> {
   const path = await store.locate(source)
-  if (path !== undefined) {
-    const facts = await new ModelInspector().inspect(path).catch(() => undefined)
-    return facts && engineOfFormat(facts)
-  }
-  const format = signal ? await store.formatOf(source, signal) : formatOfSource(parseSource(source), CATALOG)
-  return format && engineOfFormat({ format })
+  // What else stands in a GGUF file makes no difference here, and a server may have hundreds when it starts.
+  const format = formatOfName(path)
+  if (format !== undefined) return { format }
+  if (path !== undefined) return await new ModelInspector().inspect(path).catch(() => undefined)
+  const told = signal ? await store.formatOf(source, signal) : formatOfSource(parseSource(source), CATALOG)
+  return told && { format: told }
 }
 
 /** A package manager that fills the disk fails after minutes, with words about something else. */

@@ -47,14 +47,14 @@ export class WireCalls {
     throw new ModelyardError('engine_failed', 'The upstream sent a tool call without a name. Try again.')
   }
 
+  #find(index: unknown, id: string | undefined): Call | undefined {
+    if (index !== undefined && index !== null) return this.#calls.find(({ key }) => key === index)
+    // Without a number, what names none goes on with the last.
+    return id === undefined ? this.#calls.at(-1) : this.#calls.findLast((call) => call.id === id)
+  }
+
   #callOf(index: unknown, id: string | undefined): Call {
-    const isNumbered = index !== undefined && index !== null
-    const last = this.#calls.at(-1)
-    const found = isNumbered
-      ? this.#calls.find(({ key }) => key === index)
-      : id === undefined || id === last?.id
-        ? last
-        : this.#calls.find((call) => call.id === id)
+    const found = this.#find(index, id)
     if (found !== undefined) {
       if (found.id === undefined && id !== undefined) found.id = id
       return found

@@ -24,6 +24,11 @@ export function placeInFolder(folder: string, path: string): string {
   return join(folder, ...path.split('/'))
 }
 
+/** Bytes of all of them. */
+export function sizeOfAll(files: readonly HubFile[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0)
+}
+
 /** Makes sure that a file of the hub is in its folder, whole and right. */
 export async function fetchHubFile(
   { file, url, folder, commit, shards }: WantedHubFile,

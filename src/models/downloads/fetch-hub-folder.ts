@@ -5,7 +5,7 @@ import type { HubSource } from '../hub-source.ts'
 import { readRecord } from './artifact-record.ts'
 import { ensureFolder } from './ensure-folder.ts'
 import { defined } from './fetch-file.ts'
-import { fetchHubFile, placeInFolder, requireSpaceForAll } from './fetch-hub-file.ts'
+import { fetchHubFile, placeInFolder, requireSpaceForAll, sizeOfAll } from './fetch-hub-file.ts'
 import { FolderProgress } from './folder-progress.ts'
 import type { HubClient, HubFile, HubListing } from './hub-client.ts'
 import type { HttpClient } from './http-client.ts'
@@ -34,8 +34,7 @@ export async function fetchHubFolder(fetch: HubFolderFetch): Promise<string> {
   const { admit, ...context } = fetch.context
   const { commit } = listing
   const files = pickHubFolder(source, listing.files, await describe(fetch))
-  const total = files.reduce((sum, { size }) => sum + size, 0)
-  await admit?.(total)
+  await admit?.(sizeOfAll(files))
   const folder = safetensorsFolder(context.folder, source)
   const names = files.map(({ path }) => path)
   const isCurrent = (list: FolderList): boolean => list.commit === commit
@@ -66,8 +65,7 @@ async function fetchFiles(
   folder: string,
   files: readonly HubFile[],
 ): Promise<void> {
-  const total = files.reduce((sum, { size }) => sum + size, 0)
-  const progress = new FolderProgress(source.repository, total, context.clock, report)
+  const progress = new FolderProgress(source.repository, sizeOfAll(files), context.clock, report)
   for (const file of files) {
     await removeStale(folder, file, commit)
     const url = hub.fileUrl(source.repository, commit, file.path)

@@ -2,9 +2,10 @@ import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { hubFolder, safetensorsFolder } from '../artifact-paths.ts'
 import type { HubSource } from '../hub-source.ts'
+import { formatOfName } from '../source-format.ts'
 import { readRecord, recordPath } from './artifact-record.ts'
 import { defined } from './fetch-file.ts'
-import { fetchHubFile, placeInFolder, requireSpaceForAll } from './fetch-hub-file.ts'
+import { fetchHubFile, placeInFolder, requireSpaceForAll, sizeOfAll } from './fetch-hub-file.ts'
 import { fetchHubFolder } from './fetch-hub-folder.ts'
 import { HubClient } from './hub-client.ts'
 import type { HttpClient } from './http-client.ts'
@@ -41,8 +42,8 @@ export async function fetchHubModel(
   }
   const [first, ...others] = pickHubFiles(source, files)
   const folder = hubFolder(context.folder, source)
-  await admitFormat?.(/\.gguf$/i.test(first.path) ? 'gguf' : undefined)
-  await admit?.([first, ...others].reduce((sum, { size }) => sum + size, 0))
+  await admitFormat?.(formatOfName(first.path))
+  await admit?.(sizeOfAll([first, ...others]))
   if (others.length > 0) await requireSpaceForAll(folder, [first, ...others])
   // The first shard comes last: only when it is there is the model there.
   for (const file of [...others, first]) {
